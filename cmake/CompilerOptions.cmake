@@ -1,0 +1,9 @@
+# Options every target of this project is compiled with.
+add_library(deepvoro_options INTERFACE)
+target_compile_options(deepvoro_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
+  # Results must not depend on where the compiler finds a multiplication next to an addition.
+  -ffp-contract=off)
+if(DEEPVORO_WERROR)
+  target_compile_options(deepvoro_options INTERFACE -Werror)
+endif()

@@ -1,0 +1,14 @@
+# Exported package: find_package(deepvoro) gives the target deepvoro::deepvoro.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/deepvoro)
+install(TARGETS deepvoro EXPORT deepvoroTargets)
+install(TARGETS deepvoro_program)
+install(DIRECTORY include/deepvoro TYPE INCLUDE)
+install(EXPORT deepvoroTargets NAMESPACE deepvoro:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/deepvoroConfig.cmake.in ${PROJECT_BINARY_DIR}/deepvoroConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/deepvoroConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/deepvoroConfig.cmake
+              ${PROJECT_BINARY_DIR}/deepvoroConfigVersion.cmake
+        DESTINATION ${package_dir})

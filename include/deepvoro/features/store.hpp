@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deepvoro/core/files.hpp"
+
+namespace deepvoro {
+
+enum class ElementType { float16, float32 };
+
+[[nodiscard]] constexpr std::size_t element_size(ElementType type) {
+  return type == ElementType::float16 ? 2 : 4;
+}
+
+// The features of one split in one view, as they lie in the file: mapped, never copied whole.
+class FeatureRows {
+ public:
+  // Maps `file` and checks that it is a C-ordered float16 or float32 array [samples, dim].
+  FeatureRows(const std::filesystem::path& file, std::size_t samples, std::size_t dim);
+
+  [[nodiscard]] ElementType element() const { return element_; }
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] std::size_t dim() const { return dim_; }
+  [[nodiscard]] const std::byte* row(std::size_t r) const {
+    return data_ + r * dim_ * element_size(element_);
+  }
+
+ private:
+  MappedFile file_;
+  ElementType element_ = ElementType::float32;
+  std::size_t rows_;
+  std::size_t dim_;
+  const std::byte* data_ = nullptr;
+};
+
+// A feature store on disk. Opening reads and checks store.json alone; labels and views are checked
+// when they are asked for. Immutable, so safe to share between threads.
+class FeatureStore {
+ public:
+  struct Split {
+    std::size_t samples = 0;
+    std::vector<std::string> classes;
+  };
+
+  explicit FeatureStore(std::filesystem::path folder);
+
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+  [[nodiscard]] std::size_t dim() const { return dim_; }
+  [[nodiscard]] const std::vector<std::string>& views() const { return views_; }
+  [[nodiscard]] const std::map<std::string, Split>& splits() const { return splits_; }
+  [[nodiscard]] const std::string& provenance_json() const { return provenance_json_; }
+
+  [[nodiscard]] bool has_split(const std::string& name) const { return splits_.contains(name); }
+  [[nodiscard]] bool has_view(std::string_view name) const;
+  [[nodiscard]] const Split& split(const std::string& name) const;
+
+  // Class index of each sample of a split.
+  [[nodiscard]] std::vector<std::size_t> labels(const std::string& split) const;
+  [[nodiscard]] FeatureRows features(const std::string& split, const std::string& view) const;
+
+  [[nodiscard]] std::filesystem::path labels_file(const std::string& split) const;
+  [[nodiscard]] std::filesystem::path view_file(const std::string& split,
+                                                const std::string& view) const;
+
+  // SHA-256 of what `sha256sum store.json */*.npy` prints for the files of this store, the lines
+  // sorted by path: one name for all that an evaluation can depend on.
+  [[nodiscard]] std::string sha256(unsigned threads) const;
+
+ private:
+  std::filesystem::path folder_;
+  std::size_t dim_ = 0;
+  std::vector<std::string> views_;
+  std::map<std::string, Split> splits_;
+  std::string provenance_json_;
+};
+
+// Views and splits become file names: letters, digits, '_', '-' and '.', not beginning with '.',
+// and not "labels".
+[[nodiscard]] bool is_view_name(std::string_view name);
+[[nodiscard]] bool is_split_name(std::string_view name);
+
+}  // namespace deepvoro

@@ -1,0 +1,212 @@
+#include "deepvoro/features/store.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/features/npy.hpp"
+#include "sha256.hpp"
+
+namespace deepvoro {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLargestDim = std::size_t{1} << 24U;
+
+// A key of store.json, with an error that names the file and the key when it does not fit.
+template <class T>
+T required(const json& object, const char* key, const std::string& where) {
+  try {
+    return object.at(key).get<T>();
+  } catch (const json::exception&) {
+    throw data_error(fmt::format("{}: \"{}\" is missing or of the wrong type", where, key));
+  }
+}
+
+void refuse_duplicates(const std::vector<std::string>& names, const char* what,
+                       const std::string& where) {
+  std::set<std::string_view> seen;
+  for (const std::string& name : names)
+    if (!seen.insert(name).second)
+      throw data_error(fmt::format("{}: the {} \"{}\" is listed twice", where, what, name));
+}
+
+FeatureStore::Split parse_split(const json& object, const std::string& where) {
+  if (!object.is_object())
+    throw data_error(fmt::format("{}: must be an object with \"samples\" and \"classes\"", where));
+  const auto& samples = object.find("samples");
+  if (samples == object.end() || !samples->is_number_unsigned())
+    throw data_error(fmt::format("{}: \"samples\" must be a whole number, 0 or more", where));
+  FeatureStore::Split split{samples->get<std::size_t>(),
+                            required<std::vector<std::string>>(object, "classes", where)};
+  refuse_duplicates(split.classes, "class", where);
+  return split;
+}
+
+}  // namespace
+
+bool is_view_name(std::string_view name) {
+  const auto allowed = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+  };
+  return !name.empty() && name.size() <= 200 && name.front() != '.' && name != "labels" &&
+         std::ranges::all_of(name, allowed);
+}
+
+bool is_split_name(std::string_view name) {
+  return name == "base" || name == "val" || name == "novel";
+}
+
+FeatureRows::FeatureRows(const std::filesystem::path& file, std::size_t samples, std::size_t dim)
+    : file_(file), rows_(samples), dim_(dim) {
+  const NpyHeader header = parse_npy_header(file_.bytes(), file.string());
+  if (header.descr == "<f2")
+    element_ = ElementType::float16;
+  else if (header.descr == "<f4")
+    element_ = ElementType::float32;
+  else
+    throw data_error(
+        fmt::format("{}: has elements of type '{}'; a view holds '<f2' (float16) or "
+                    "'<f4' (float32), convert it with numpy's astype",
+                    file.string(), header.descr));
+  if (header.fortran_order)
+    throw data_error(
+        fmt::format("{}: is in Fortran order; save numpy.ascontiguousarray of it", file.string()));
+  if (header.shape.size() != 2 || header.shape[0] != samples || header.shape[1] != dim)
+    throw data_error(
+        fmt::format("{}: has shape ({}), but store.json says {} samples of {} "
+                    "dimensions",
+                    file.string(), fmt::join(header.shape, ", "), samples, dim));
+  data_ = file_.bytes().data() + header.data_offset;
+}
+
+FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(folder)) {
+  const std::filesystem::path file = folder_ / "store.json";
+  const std::string where = file.string();
+  if (!std::filesystem::exists(file))
+    throw data_error(
+        fmt::format("{}: is not there, so {} is no feature store; make one with "
+                    "'deepvoro store create'",
+                    where, folder_.string()));
+  json document;
+  try {
+    document = json::parse(read_text(file));
+  } catch (const json::parse_error& error) {
+    throw data_error(fmt::format("{}: is broken JSON at byte {}", where, error.byte));
+  }
+  if (!document.is_object() || document.value("format", json()) != "deepvoro-store")
+    throw data_error(fmt::format("{}: \"format\" must be \"deepvoro-store\"", where));
+  if (document.value("version", json()) != 1)
+    throw data_error(
+        fmt::format("{}: \"version\" must be 1, the only one this program reads", where));
+
+  const json dim = document.value("dim", json());
+  if (!dim.is_number_unsigned() || dim == 0 || dim > kLargestDim)
+    throw data_error(
+        fmt::format("{}: \"dim\" must be a whole number from 1 to {}", where, kLargestDim));
+  dim_ = dim.get<std::size_t>();
+
+  views_ = required<std::vector<std::string>>(document, "views", where);
+  if (views_.empty()) throw data_error(fmt::format("{}: \"views\" names no view", where));
+  for (const std::string& view : views_)
+    if (!is_view_name(view))
+      throw data_error(
+          fmt::format("{}: \"{}\" cannot be the name of a view; use letters, digits, "
+                      "'_', '-' and '.', as in s84_r0_f0",
+                      where, view));
+  refuse_duplicates(views_, "view", where);
+
+  const json splits = document.value("splits", json());
+  if (!splits.is_object() || splits.empty())
+    throw data_error(
+        fmt::format("{}: \"splits\" must name at least one of base, val, novel", where));
+  for (const auto& [name, split] : splits.items()) {
+    if (!is_split_name(name))
+      throw data_error(
+          fmt::format("{}: \"{}\" is no split; they are base, val and novel", where, name));
+    splits_[name] = parse_split(split, fmt::format("{}: split {}", where, name));
+  }
+  provenance_json_ = document.value("provenance", json::object()).dump();
+}
+
+bool FeatureStore::has_view(std::string_view name) const {
+  return std::ranges::find(views_, name) != views_.end();
+}
+
+const FeatureStore::Split& FeatureStore::split(const std::string& name) const {
+  const auto found = splits_.find(name);
+  if (found != splits_.end()) return found->second;
+  std::vector<std::string> present;
+  for (const auto& entry : splits_) present.push_back(entry.first);
+  throw data_error(fmt::format("{}: has no split '{}', only {}", folder_.string(), name,
+                               fmt::join(present, ", ")));
+}
+
+std::filesystem::path FeatureStore::labels_file(const std::string& split) const {
+  return folder_ / split / "labels.npy";
+}
+
+std::filesystem::path FeatureStore::view_file(const std::string& split,
+                                              const std::string& view) const {
+  return folder_ / split / (view + ".npy");
+}
+
+std::vector<std::size_t> FeatureStore::labels(const std::string& split) const {
+  const Split& expected = this->split(split);
+  const MappedFile file(labels_file(split));
+  const std::string where = file.path().string();
+  const NpyHeader header = parse_npy_header(file.bytes(), where);
+  if (header.descr != "<i8")
+    throw data_error(fmt::format("{}: has elements of type '{}'; labels are '<i8' (int64)", where,
+                                 header.descr));
+  if (header.shape.size() != 1 || header.shape[0] != expected.samples)
+    throw data_error(fmt::format("{}: has shape ({}), but store.json says {} samples", where,
+                                 fmt::join(header.shape, ", "), expected.samples));
+  std::vector<std::size_t> labels(expected.samples);
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    std::int64_t label = 0;
+    std::memcpy(&label, file.bytes().data() + header.data_offset + row * sizeof label,
+                sizeof label);
+    if (label < 0 || static_cast<std::uint64_t>(label) >= expected.classes.size())
+      throw data_error(fmt::format(
+          "{}: row {} has label {}, but the split has {} classes (0 to {})", where, row, label,
+          expected.classes.size(), static_cast<std::int64_t>(expected.classes.size()) - 1));
+    labels[row] = static_cast<std::size_t>(label);
+  }
+  return labels;
+}
+
+FeatureRows FeatureStore::features(const std::string& split, const std::string& view) const {
+  const std::size_t samples = this->split(split).samples;
+  if (!has_view(view))
+    throw data_error(fmt::format("{}: has no view '{}'; it has {} views, {} to {}",
+                                 folder_.string(), view, views_.size(), views_.front(),
+                                 views_.back()));
+  return {view_file(split, view), samples, dim_};
+}
+
+std::string FeatureStore::sha256(unsigned threads) const {
+  std::vector<std::string> files{"store.json"};
+  for (const auto& [split, unused] : splits_) {
+    files.push_back(split + "/labels.npy");
+    for (const std::string& view : views_) files.push_back(split + "/" + view + ".npy");
+  }
+  std::ranges::sort(files);
+  std::vector<std::string> lines(files.size());
+  parallel_for(threads, files.size(), 1, [&](std::size_t begin, std::size_t end, unsigned) {
+    for (std::size_t i = begin; i < end; ++i)
+      lines[i] =
+          fmt::format("{}  {}\n", sha256_hex(MappedFile(folder_ / files[i]).bytes()), files[i]);
+  });
+  const std::string listing = fmt::format("{}", fmt::join(lines, ""));
+  return sha256_hex(std::as_bytes(std::span(listing)));
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,31 @@
+#include "deepvoro/core/random.hpp"
+
+#include <gtest/gtest.h>
+
+namespace deepvoro {
+namespace {
+
+TEST(LegacyRandom, GivesNumpysPermutation) {
+  EXPECT_EQ(LegacyRandom(0).permutation(10),
+            (std::vector<std::size_t>{2, 8, 4, 9, 1, 6, 7, 3, 0, 5}));
+}
+
+TEST(LegacyRandom, RunsOnFromCallToCall) {
+  LegacyRandom random(0);
+  const auto classes = random.permutation(20);
+  EXPECT_EQ((std::vector(classes.begin(), classes.begin() + 5)),
+            (std::vector<std::size_t>{18, 1, 19, 8, 10}));
+  const auto rows = random.permutation(600);
+  EXPECT_EQ((std::vector(rows.begin(), rows.begin() + 6)),
+            (std::vector<std::size_t>{578, 52, 533, 367, 55, 62}));
+}
+
+TEST(LegacyRandom, ShufflesNothingAndOneItemWithoutDrawing) {
+  LegacyRandom random(7);
+  EXPECT_TRUE(random.permutation(0).empty());
+  EXPECT_EQ(random.permutation(1), std::vector<std::size_t>{0});
+  EXPECT_EQ(random.permutation(10), LegacyRandom(7).permutation(10));
+}
+
+}  // namespace
+}  // namespace deepvoro
