@@ -84,6 +84,10 @@ FeatureRows::FeatureRows(const std::filesystem::path& file, std::size_t samples,
         fmt::format("{}: has shape ({}), but store.json says {} samples of {} "
                     "dimensions",
                     file.string(), fmt::join(header.shape, ", "), samples, dim));
+  if (header.data_offset % element_size(element_) != 0)
+    throw data_error(
+        fmt::format("{}: its data begin at odd byte {}; write it again with numpy.save",
+                    file.string(), header.data_offset));
   data_ = file_.bytes().data() + header.data_offset;
 }
 

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "deepvoro/ensemble/pool.hpp"
+#include "deepvoro/episodes/episode.hpp"
+#include "deepvoro/features/store.hpp"
+#include "deepvoro/geometry/influence.hpp"
+
+namespace deepvoro {
+
+// Called now and then during long work, from one thread, with the fraction that is done.
+using Progress = std::function<void(double fraction)>;
+
+// Where members are measured: episodes of one split of a store.
+struct Arena {
+  const FeatureStore& store;
+  std::string split;
+  const EpisodeList& episodes;
+  Influence influence;
+  unsigned threads = 1;
+};
+
+struct EpisodeRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// Receives the terms of one member in one episode: distances (or the surrogate values in their
+// place) to the power of alpha, [queries x ways]. Called from several threads, but for any one
+// episode in the order of the members.
+using MemberVisitor =
+    std::function<void(std::size_t member, std::size_t episode, std::span<const double> terms)>;
+
+// Streams members over episodes, member by member: a split is transformed once for each run of
+// members that share view and transformation, and all episodes are served from it. Memory is one
+// transformed view, whatever the number of members. Rows of fewer than 64 dimensions are kept in
+// double, where one rounding can matter; longer ones in float32.
+void stream_members(const Arena& arena, const Pool& members, EpisodeRange range,
+                    const MemberVisitor& visit, const Progress& progress = {});
+
+// The order in which streaming some members is cheapest: those that share a view together, within
+// it those that share a transformation, within these by growing R.
+[[nodiscard]] std::vector<std::size_t> streaming_order(const Pool& members);
+
+// Throws a data error when the store lacks a view or split that the members need. `origin` says
+// where the members come from.
+void check_members(const FeatureStore& store, const std::string& split, const Pool& members,
+                   const std::string& origin);
+
+}  // namespace deepvoro

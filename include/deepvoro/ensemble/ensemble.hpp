@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "deepvoro/ensemble/engine.hpp"
+#include "deepvoro/ensemble/selection.hpp"
+
+namespace deepvoro {
+
+// Receives the influence F of one episode, [queries x ways], episodes in ascending order.
+using ScoreSink = std::function<void(std::span<const double> scores)>;
+
+// Accuracy in percent of the selected members together, for each episode.
+[[nodiscard]] std::vector<double> evaluate_ensemble(const Arena& arena, const Selection& selection,
+                                                    const ScoreSink& scores = {},
+                                                    const Progress& progress = {});
+
+// Episodes in batches whose influence field has a bounded size, so that very many ways or episodes
+// need more time instead of more memory.
+[[nodiscard]] std::vector<EpisodeRange> field_batches(const EpisodeList& episodes);
+
+// Progress of step `index` of `count` equal steps.
+[[nodiscard]] Progress part_of(const Progress& whole, std::size_t index, std::size_t count);
+
+}  // namespace deepvoro

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "deepvoro/features/store.hpp"
+#include "deepvoro/features/transform.hpp"
+
+namespace deepvoro {
+
+struct Voronoi {
+  auto operator<=>(const Voronoi&) const = default;
+};
+
+struct Surrogate {
+  std::size_t R = 1;
+  double beta = 1;
+  double gamma = 1;
+
+  auto operator<=>(const Surrogate&) const = default;
+};
+
+using Geometry = std::variant<Voronoi, Surrogate>;
+
+// One member of an ensemble: which view, transformed how, divided by which diagram.
+struct Configuration {
+  std::string view;
+  Transform transform;
+  Geometry geometry;
+
+  bool operator==(const Configuration&) const = default;
+  [[nodiscard]] std::string id() const;
+};
+
+using Pool = std::vector<Configuration>;
+
+// Some members of a pool, in the order of their indices in `which`.
+[[nodiscard]] Pool picked(const Pool& pool, std::span<const std::size_t> which);
+
+enum class Method { vd, deepvoro, deepvoro_plus_plus };
+
+[[nodiscard]] Method method_named(const std::string& name);
+[[nodiscard]] const char* name(Method method);
+
+// The members a method has when no pool file is given.
+[[nodiscard]] Pool default_pool(Method method, const FeatureStore& store);
+
+// Pool files are JSON: {"format":"deepvoro-pool","version":1,"members":[...]}.
+[[nodiscard]] Pool read_pool(const std::filesystem::path& file);
+void write_pool(const Pool& pool, const std::filesystem::path& file);
+
+}  // namespace deepvoro

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deepvoro/ensemble/engine.hpp"
+#include "deepvoro/ensemble/pool.hpp"
+#include "deepvoro/episodes/episode.hpp"
+#include "deepvoro/episodes/statistics.hpp"
+
+namespace deepvoro {
+
+struct EpisodePlan {
+  EpisodeShape shape;
+  Protocol protocol = Protocol::deepvoro;
+  std::size_t count = 2000;
+  std::uint32_t seed = 0;
+};
+
+[[nodiscard]] EpisodeList draw_episodes(const FeatureStore& store, const std::string& split,
+                                        const EpisodePlan& plan);
+
+// Members ranked by their accuracy on the validation split, and the accuracy there of the ensemble
+// of the best 1, 2, ... of them. It can be made from the validation split alone, so whatever is
+// chosen from it is chosen honestly.
+class ValidationRanking {
+ public:
+  static ValidationRanking measure(const FeatureStore& store, const Pool& pool,
+                                   const EpisodePlan& plan, Influence influence, unsigned threads,
+                                   const Progress& progress = {});
+
+  [[nodiscard]] const Pool& ranked() const { return ranked_; }
+  [[nodiscard]] const std::vector<double>& member_accuracy() const { return member_accuracy_; }
+  // ensemble_accuracy()[L - 1]: of the L best members together.
+  [[nodiscard]] const std::vector<double>& ensemble_accuracy() const { return ensemble_accuracy_; }
+  [[nodiscard]] std::size_t best_size() const;
+
+ private:
+  ValidationRanking() = default;
+  Pool ranked_;
+  std::vector<double> member_accuracy_;
+  std::vector<double> ensemble_accuracy_;
+};
+
+// The members that take part in an evaluation. There is no way to make one from results on the
+// split that is evaluated.
+class Selection {
+ public:
+  static Selection full(Pool pool);
+  static Selection random(const Pool& pool, std::size_t size, std::uint32_t seed);
+  // The best members by validation, as many as did best together there, or `size` of them.
+  static Selection guided(const ValidationRanking& ranking, std::optional<std::size_t> size = {});
+
+  [[nodiscard]] const Pool& members() const { return members_; }
+
+ private:
+  explicit Selection(Pool members) : members_(std::move(members)) {}
+  Pool members_;
+};
+
+// What one would get by choosing the guided size on the very split that is evaluated: test leakage,
+// kept apart in a type that no evaluation accepts.
+struct Oracle {
+  std::size_t size = 0;
+  Estimate accuracy;
+
+  static Oracle peek(const Arena& arena, const ValidationRanking& ranking,
+                     const Progress& progress = {});
+};
+
+}  // namespace deepvoro

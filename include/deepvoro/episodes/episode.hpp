@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace deepvoro {
+
+// K-way N-shot: `ways` classes, of each `shots` labelled samples and `queries` to be classified.
+struct EpisodeShape {
+  std::size_t ways = 5;
+  std::size_t shots = 1;
+  std::size_t queries = 15;
+
+  bool operator==(const EpisodeShape&) const = default;
+  [[nodiscard]] std::size_t total_support() const { return ways * shots; }
+  [[nodiscard]] std::size_t total_queries() const { return ways * queries; }
+};
+
+using SampleIndex = std::uint32_t;
+
+// Row indices of one episode, class by class, in the order drawn. Never features.
+struct Episode {
+  std::span<const SampleIndex> support;  // [ways * shots]
+  std::span<const SampleIndex> query;    // [ways * queries]
+};
+
+// Episodes drawn once and shared by every method.
+class EpisodeList {
+ public:
+  explicit EpisodeList(const EpisodeShape& shape) : shape_(shape) {}
+
+  [[nodiscard]] const EpisodeShape& shape() const { return shape_; }
+  [[nodiscard]] std::size_t size() const {
+    return rows_.size() / (shape_.total_support() + shape_.total_queries());
+  }
+  [[nodiscard]] Episode operator[](std::size_t index) const;
+
+  // Appends one way of the episode under construction: its support rows, then its query rows.
+  // An episode is complete after `ways` of them.
+  void append_way(std::span<const SampleIndex> support_then_query);
+
+ private:
+  EpisodeShape shape_;
+  // Episode by episode: all support rows, then all query rows.
+  std::vector<SampleIndex> rows_;
+  std::vector<SampleIndex> pending_support_;
+  std::vector<SampleIndex> pending_query_;
+};
+
+enum class Protocol {
+  deepvoro,  // a fresh permutation for each class of each episode
+  dc,        // classes cut to the smallest; one index array, permuted again for each class
+};
+
+[[nodiscard]] Protocol protocol_named(const std::string& name);
+[[nodiscard]] const char* name(Protocol protocol);
+
+// The samples episodes are drawn from. `where` names them in errors.
+struct SamplePool {
+  std::span<const std::size_t> labels;
+  std::span<const std::string> class_names;
+  std::string where;
+};
+
+// Draws episodes with NumPy's legacy stream. Every class must have shots + queries samples, even
+// one that no episode happens to use, so that a longer run cannot fail where a shorter one worked.
+[[nodiscard]] EpisodeList draw_episodes(const SamplePool& samples, const EpisodeShape& shape,
+                                        Protocol protocol, std::size_t count, std::uint32_t seed);
+
+}  // namespace deepvoro

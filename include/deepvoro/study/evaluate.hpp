@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "deepvoro/core/files.hpp"
+#include "deepvoro/ensemble/selection.hpp"
+
+namespace deepvoro {
+
+enum class Scheme {
+  full,    // all members of the pool
+  random,  // a given number of them, by seed
+  guided,  // the best by validation, as many as did best together there
+};
+
+[[nodiscard]] Scheme scheme_named(const std::string& name);
+[[nodiscard]] const char* name(Scheme scheme);
+
+// What one evaluation computes: a method's ensemble on episodes of a split.
+struct Evaluation {
+  Method method = Method::vd;
+  std::string split = "novel";
+  EpisodePlan plan;
+  Scheme scheme = Scheme::full;
+  std::optional<std::size_t> size;            // for random, and to fix the size of guided
+  std::optional<std::filesystem::path> pool;  // instead of the method's own members
+  bool is_signed = false;                     // every transformation becomes a signed one
+  double alpha = 1;
+  bool oracle = false;  // also peek at the size that would have been best on the split itself
+  unsigned threads = 1;
+};
+
+struct Guidance {
+  std::size_t pool_size = 0;
+  double val_accuracy = 0;  // of the members chosen, on the validation episodes
+};
+
+struct EvaluationResult {
+  Evaluation request;
+  std::vector<double> episode_accuracy;  // percent
+  Estimate accuracy;
+  Pool members;
+  std::optional<Guidance> guidance;
+  std::optional<Oracle> oracle;
+  double selection_seconds = 0;
+  double evaluation_seconds = 0;
+};
+
+// Throws a usage error when parts of a request contradict each other.
+void check(const Evaluation& request);
+
+// `scores_file`: the influence F of all episodes as .npy, [episodes, ways*queries, ways] float64.
+[[nodiscard]] EvaluationResult evaluate(
+    const FeatureStore& store, const Evaluation& request,
+    const std::optional<std::filesystem::path>& scores_file = {}, const Progress& progress = {});
+
+// A JSON file of results: one object, or a list of them when there are several. Made before an
+// evaluation, so that a folder that cannot be written or a store that cannot be read shows early.
+class ResultFile {
+ public:
+  ResultFile(const std::filesystem::path& file, const FeatureStore& store, unsigned threads);
+  void write(std::span<const EvaluationResult> results);
+
+ private:
+  AtomicFile file_;
+  std::string store_path_;
+  std::string store_sha256_;
+};
+
+}  // namespace deepvoro

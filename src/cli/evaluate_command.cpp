@@ -1,0 +1,184 @@
+#include "evaluate_command.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/study/evaluate.hpp"
+#include "progress_bar.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr const char* kFooter = R"(
+Methods: vd (nearest prototype, first view), deepvoro (every view x eight transformations),
+deepvoro++ (the same with surrogate representation; needs the split base).
+
+Examples:
+  deepvoro evaluate data/quickdraw --method deepvoro --shots 5
+  deepvoro evaluate data/quickdraw --method vd,deepvoro,deepvoro++ --shots 1,5 --json results.json
+  deepvoro evaluate data/quickdraw --method deepvoro --scheme guided --oracle)";
+
+struct EvaluateCommand {
+  std::string store;
+  std::vector<std::string> methods;
+  std::vector<std::size_t> shots{1};
+  std::string protocol = "deepvoro";
+  std::string scheme = "full";
+  std::size_t size = 0;
+  std::string pool;
+  std::string json;
+  std::string scores;
+  Evaluation request;
+
+  void run() const;
+
+ private:
+  [[nodiscard]] std::vector<Evaluation> requests() const;
+};
+
+std::vector<Evaluation> EvaluateCommand::requests() const {
+  std::vector<Evaluation> all;
+  for (const std::size_t of_shots : shots)
+    for (const std::string& method : methods) {
+      Evaluation one = request;
+      one.method = method_named(method);
+      one.plan.shape.shots = of_shots;
+      one.plan.protocol = protocol_named(protocol);
+      one.scheme = scheme_named(scheme);
+      if (size > 0) one.size = size;
+      if (!pool.empty()) one.pool = pool;
+      check(one);
+      all.push_back(one);
+    }
+  return all;
+}
+
+std::string with_interval(const Estimate& estimate, bool show_sign = false) {
+  return show_sign ? fmt::format("{:+.2f} ± {:.2f}", estimate.mean, estimate.ci95)
+                   : fmt::format("{:.2f} ± {:.2f}", estimate.mean, estimate.ci95);
+}
+
+void print_table(const std::vector<EvaluationResult>& results, const std::string& baseline) {
+  const bool compares =
+      results.size() > 1 && results[1].request.method != results[0].request.method;
+  fmt::print("{:<12}{:>5}  {:>7}  {:<13}{}\n", "method", "shots", "members", "accuracy %",
+             compares ? fmt::format("  difference to {}", baseline) : "");
+  const EvaluationResult* first_of_shots = nullptr;
+  for (const EvaluationResult& result : results) {
+    const std::size_t shots = result.request.plan.shape.shots;
+    const bool starts =
+        first_of_shots == nullptr || first_of_shots->request.plan.shape.shots != shots;
+    if (starts) first_of_shots = &result;
+    const std::string difference =
+        starts ? ""
+               : "  " + with_interval(paired_difference(result.episode_accuracy,
+                                                        first_of_shots->episode_accuracy),
+                                      true);
+    fmt::print("{:<12}{:>5}  {:>7}  {:<13}{}\n", name(result.request.method), shots,
+               result.members.size(), with_interval(result.accuracy), difference);
+  }
+}
+
+void print_guidance(const EvaluationResult& result) {
+  const std::string which =
+      fmt::format("{}, {}-shot", name(result.request.method), result.request.plan.shape.shots);
+  if (result.guidance)
+    fmt::print("{}: {} of {} members, chosen on val, where they reach {:.2f}\n", which,
+               result.members.size(), result.guidance->pool_size, result.guidance->val_accuracy);
+  if (result.oracle)
+    fmt::print(
+        "{}: oracle {} with {} members: size chosen on {} itself, test leakage, not a result\n",
+        which, with_interval(result.oracle->accuracy), result.oracle->size, result.request.split);
+}
+
+void EvaluateCommand::run() const {
+  const std::vector<Evaluation> all = requests();
+  if (all.size() > 1 && !scores.empty())
+    throw usage_error("--scores takes one method and one number of shots at a time");
+  const FeatureStore features(store);
+  std::optional<ResultFile> result_file;
+  if (!json.empty()) result_file.emplace(json, features, request.threads);
+  std::vector<EvaluationResult> results;
+  for (const Evaluation& one : all) {
+    ProgressBar bar(fmt::format("{}, {}-shot", name(one.method), one.plan.shape.shots));
+    results.push_back(evaluate(
+        features, one, scores.empty() ? std::nullopt : std::optional<std::filesystem::path>(scores),
+        bar.callback()));
+  }
+  if (result_file) result_file->write(results);
+
+  const EpisodePlan& plan = request.plan;
+  fmt::print(
+      "{}, split {}: {}-way, {} queries a class, {} episodes, seed {}, protocol {}, scheme {}\n",
+      store, request.split, plan.shape.ways, plan.shape.queries, plan.count, plan.seed, protocol,
+      scheme);
+  print_table(results, methods.front());
+  for (const EvaluationResult& result : results) print_guidance(result);
+}
+
+}  // namespace
+
+void add_evaluate_command(CLI::App& program) {
+  auto command = std::make_shared<EvaluateCommand>();
+  Evaluation& request = command->request;
+  EpisodePlan& plan = request.plan;
+  request.threads = available_threads();
+
+  CLI::App* app = program.add_subcommand(
+      "evaluate", "accuracy of methods on few-shot episodes drawn from a feature store");
+  app->footer(kFooter);
+  app->add_option("STORE", command->store, "feature store (a folder)")->required();
+  app->add_option("--method", command->methods,
+                  "vd, deepvoro, deepvoro++; several with commas are compared with the first")
+      ->required()
+      ->delimiter(',');
+  app->add_option("--ways,--n-way,--n_ways", plan.shape.ways, "classes in an episode")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app->add_option("--shots,--n-shot,--n_shot", command->shots,
+                  "labelled samples of each class; several with commas")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app->add_option("--queries,--n-query,--n_queries", plan.shape.queries,
+                  "samples of each class to be classified")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app->add_option("--episodes,--n-tasks,--n_runs", plan.count, "number of episodes")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app->add_option("--seed", plan.seed, "seed of the episodes and of scheme random")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app->add_option("--protocol", command->protocol, "how episodes are drawn: deepvoro or dc")
+      ->capture_default_str();
+  app->add_option("--split", request.split, "novel, val or base")->capture_default_str();
+  app->add_option("--scheme", command->scheme,
+                  "which members take part: full, random (needs --size), guided (chosen on val)")
+      ->capture_default_str();
+  app->add_option("--size", command->size, "number of members for random, or to fix that of guided")
+      ->check(CLI::PositiveNumber);
+  app->add_option("--pool", command->pool, "JSON file of members, instead of the method's own");
+  app->add_option("--alpha", request.alpha, "exponent of the influence function, not 0")
+      ->capture_default_str();
+  app->add_flag("--signed", request.is_signed,
+                "signed transformations, for features with negative values (CLIP, DINO)");
+  app->add_flag("--oracle", request.oracle,
+                "with guided: also print the size chosen on the evaluated split (test leakage)");
+  app->add_option("--threads", request.threads, "threads; the result does not depend on it")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app->add_option("--json", command->json, "write the result to this file");
+  app->add_option("--scores", command->scores,
+                  "write the influence of every class on every query to this .npy file");
+  app->callback([command] { command->run(); });
+}
+
+}  // namespace deepvoro

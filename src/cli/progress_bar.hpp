@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "deepvoro/ensemble/engine.hpp"
+
+namespace deepvoro {
+
+// A progress bar with the time left, on stderr when that is a terminal; otherwise nothing. The bar
+// is wiped when the object goes.
+class ProgressBar {
+ public:
+  explicit ProgressBar(std::string label);
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+  ~ProgressBar();
+
+  // Empty where there is nobody to show it to.
+  [[nodiscard]] Progress callback();
+
+ private:
+  void show(double fraction);
+
+  std::string label_;
+  bool on_terminal_;
+  bool shown_ = false;
+  double started_;
+  double last_shown_ = 0;
+};
+
+}  // namespace deepvoro

@@ -1,0 +1,230 @@
+#include "store_command.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/features/import.hpp"
+#include "deepvoro/features/store_check.hpp"
+
+namespace deepvoro {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kDefaultView = "s84_r0_f0";
+constexpr std::array<const char*, 3> kSplits{"base", "val", "novel"};
+
+struct CreateOptions {
+  struct Split {
+    std::vector<std::string> files;  // VIEW=FILE or FILE
+    std::string labels;
+    std::string classes;
+  };
+  std::string store;
+  std::array<Split, kSplits.size()> splits;
+  std::string features_name;
+  std::string labels_name;
+  std::string dtype;
+  std::string note;
+};
+
+ImportOptions::Source parse_source(const std::string& split, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && is_view_name(text.substr(0, equals)))
+    return {split, text.substr(0, equals), text.substr(equals + 1)};
+  return {split, kDefaultView, text};
+}
+
+ImportOptions import_options(const CreateOptions& options) {
+  ImportOptions import;
+  import.output = options.store;
+  import.features_name = options.features_name;
+  import.labels_name = options.labels_name;
+  import.note = options.note;
+  if (!options.dtype.empty())
+    import.element = options.dtype == "float16" ? ElementType::float16 : ElementType::float32;
+  for (std::size_t i = 0; i < kSplits.size(); ++i) {
+    const CreateOptions::Split& split = options.splits[i];
+    for (const std::string& file : split.files)
+      import.sources.push_back(parse_source(kSplits[i], file));
+    if (!split.labels.empty()) import.label_files[kSplits[i]] = split.labels;
+    if (!split.classes.empty()) import.class_files[kSplits[i]] = split.classes;
+  }
+  return import;
+}
+
+std::string_view element_name(ElementType element) {
+  return element == ElementType::float16 ? "float16" : "float32";
+}
+
+std::vector<std::string_view> element_names(const SplitSummary& split) {
+  std::vector<std::string_view> names;
+  for (const ElementType element : split.elements) names.push_back(element_name(element));
+  return names;
+}
+
+void run(const CreateOptions& options) {
+  import_store(import_options(options));
+  const FeatureStore store(options.store);
+  std::vector<std::string> splits;
+  for (const auto& [name, split] : store.splits())
+    splits.push_back(
+        fmt::format("{} {} samples of {} classes", name, split.samples, split.classes.size()));
+  fmt::print("{}: {} dimensions, {} {}; {}\n", options.store, store.dim(), store.views().size(),
+             store.views().size() == 1 ? "view" : "views", fmt::join(splits, ", "));
+}
+
+struct InfoOptions {
+  std::string store;
+  bool as_json = false;
+};
+
+json class_json(const ClassSize& size) {
+  return {{"name", size.name}, {"samples", size.samples}};
+}
+
+json info_json(const FeatureStore& store, const std::vector<SplitSummary>& splits) {
+  json info{{"dim", store.dim()}, {"views", store.views()}, {"splits", json::object()}};
+  info["provenance"] = json::parse(store.provenance_json());
+  std::uint64_t bytes = 0;
+  for (const SplitSummary& split : splits) {
+    bytes += split.bytes;
+    info["splits"][split.name] = {{"samples", split.samples},
+                                  {"classes", split.classes},
+                                  {"smallest_class", class_json(split.smallest)},
+                                  {"largest_class", class_json(split.largest)},
+                                  {"elements", element_names(split)},
+                                  {"bytes", split.bytes}};
+  }
+  info["bytes"] = bytes;
+  return info;
+}
+
+std::string readable_bytes(std::uint64_t bytes) {
+  constexpr std::array<const char*, 4> units{"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  double amount = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; amount >= 1024 && unit + 1 < units.size(); ++unit) amount /= 1024;
+  return fmt::format("{:.1f} {}", amount, units[unit]);
+}
+
+std::string views_text(const std::vector<std::string>& views) {
+  constexpr std::size_t enough_to_list = 8;
+  if (views.size() <= enough_to_list) return fmt::format("{}", fmt::join(views, ", "));
+  return fmt::format("{}, {}, ... {}", views[0], views[1], views.back());
+}
+
+void print_info(const FeatureStore& store, const std::vector<SplitSummary>& splits) {
+  fmt::print("{}\n", store.folder().string());
+  fmt::print("dimensions  {}\n", store.dim());
+  fmt::print("views       {}: {}\n\n", store.views().size(), views_text(store.views()));
+  fmt::print("{:<8}{:>10}{:>10}{:>16}{:>15}  {:<18}{:>12}\n", "split", "samples", "classes",
+             "smallest class", "largest class", "elements", "size");
+  for (const SplitSummary& split : splits)
+    fmt::print("{:<8}{:>10}{:>10}{:>16}{:>15}  {:<18}{:>12}\n", split.name, split.samples,
+               split.classes, split.smallest.samples, split.largest.samples,
+               fmt::format("{}", fmt::join(element_names(split), ", ")),
+               readable_bytes(split.bytes));
+  fmt::print("\nprovenance  {}\n", json::parse(store.provenance_json()).dump(2));
+}
+
+void run(const InfoOptions& options) {
+  const FeatureStore store(options.store);
+  const std::vector<SplitSummary> splits = summarize_splits(store);
+  if (options.as_json)
+    fmt::print("{}\n", info_json(store, splits).dump(1));
+  else
+    print_info(store, splits);
+}
+
+struct CheckOptions {
+  std::string store;
+};
+
+void run(const CheckOptions& options) {
+  const FeatureStore store(options.store);
+  const StoreCheck check = check_store(store, available_threads());
+  for (const std::string& note : check.notes)
+    fmt::print("{}{}\n", note.starts_with("warning:") ? "" : "note: ", note);
+  fmt::print("ok: {} files, {} values, all finite; shapes, types and labels fit\n", check.files,
+             check.values);
+}
+
+void add_create(CLI::App& store) {
+  auto options = std::make_shared<CreateOptions>();
+  CLI::App* create =
+      store.add_subcommand("create", "make a feature store from files of other formats");
+  create->add_option("STORE", options->store, "folder to create; must not exist")->required();
+  for (std::size_t i = 0; i < kSplits.size(); ++i) {
+    const std::string name = kSplits[i];
+    CreateOptions::Split& split = options->splits[i];
+    create
+        ->add_option("--" + name, split.files,
+                     fmt::format("features of the {} split; without VIEW= the view is {}", name,
+                                 kDefaultView))
+        ->type_name("[VIEW=]FILE");
+    create
+        ->add_option("--" + name + "-labels", split.labels, "labels, where the features have none")
+        ->type_name("FILE");
+    create
+        ->add_option("--" + name + "-classes", split.classes,
+                     "names of the classes in ascending order of label: lines, or a JSON list")
+        ->type_name("FILE");
+  }
+  create
+      ->add_option("--features", options->features_name,
+                   "name of the array that holds the features, in files that hold several")
+      ->type_name("NAME");
+  create->add_option("--labels", options->labels_name, "name of the array that holds the labels")
+      ->type_name("NAME");
+  create
+      ->add_option("--dtype", options->dtype,
+                   "how to store them; as they are in the files if not given, float64 as float32")
+      ->check(CLI::IsMember({"float16", "float32"}));
+  create->add_option("--note", options->note, "kept in the store's provenance")->type_name("TEXT");
+  create->footer(
+      "Formats, by ending: .npy .npz .h5 .hdf5 .safetensors .plk .pkl .pickle\n\n"
+      "Example: deepvoro store create features --base base.plk --novel novel.plk\n"
+      "Example: deepvoro store create features --novel s84_r0_f0=a.npy s84_r0_f1=b.npy "
+      "--novel-labels labels.npy --dtype float16");
+  create->callback([options] { run(*options); });
+}
+
+void add_info(CLI::App& store) {
+  auto options = std::make_shared<InfoOptions>();
+  CLI::App* info = store.add_subcommand("info", "show what a feature store holds");
+  info->add_option("STORE", options->store, "feature store")->required();
+  info->add_flag("--json", options->as_json, "print JSON instead of text");
+  info->footer("Example: deepvoro store info features --json");
+  info->callback([options] { run(*options); });
+}
+
+void add_check(CLI::App& store) {
+  auto options = std::make_shared<CheckOptions>();
+  CLI::App* check =
+      store.add_subcommand("check", "read every file of a feature store and look for faults");
+  check->add_option("STORE", options->store, "feature store")->required();
+  check->footer("Example: deepvoro store check features");
+  check->callback([options] { run(*options); });
+}
+
+}  // namespace
+
+void add_store_command(CLI::App& program) {
+  CLI::App* store = program.add_subcommand("store", "create, describe and check feature stores");
+  store->require_subcommand(1);
+  store->footer("Example: deepvoro store create features --novel novel.plk");
+  add_create(*store);
+  add_info(*store);
+  add_check(*store);
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,53 @@
+#include "deepvoro/ensemble/ensemble.hpp"
+
+#include <algorithm>
+
+#include "deepvoro/ensemble/influence_field.hpp"
+
+namespace deepvoro {
+
+std::vector<EpisodeRange> field_batches(const EpisodeList& episodes) {
+  constexpr std::size_t largest_field_bytes = std::size_t{1} << 30U;
+  const std::size_t per_episode =
+      InfluenceField::values_per_episode(episodes.shape()) * sizeof(double);
+  const std::size_t batch = std::max<std::size_t>(1, largest_field_bytes / per_episode);
+  std::vector<EpisodeRange> batches;
+  for (std::size_t begin = 0; begin < episodes.size(); begin += batch)
+    batches.push_back({begin, std::min(episodes.size(), begin + batch)});
+  return batches;
+}
+
+Progress part_of(const Progress& whole, std::size_t index, std::size_t count) {
+  if (!whole) return {};
+  return [=](double fraction) {
+    whole((static_cast<double>(index) + fraction) / static_cast<double>(count));
+  };
+}
+
+std::vector<double> evaluate_ensemble(const Arena& arena, const Selection& selection,
+                                      const ScoreSink& scores, const Progress& progress) {
+  const EpisodeShape& shape = arena.episodes.shape();
+  const Pool members = picked(selection.members(), streaming_order(selection.members()));
+  std::vector<double> accuracy(arena.episodes.size());
+  std::vector<double> of_episode(InfluenceField::values_per_episode(shape));
+  const auto batches = field_batches(arena.episodes);
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const EpisodeRange batch = batches[i];
+    InfluenceField field(batch.end - batch.begin, shape, arena.influence);
+    stream_members(
+        arena, members, batch,
+        [&](std::size_t, std::size_t episode, std::span<const double> terms) {
+          field.add(episode - batch.begin, terms);
+        },
+        part_of(progress, i, batches.size()));
+    for (std::size_t e = batch.begin; e < batch.end; ++e) {
+      accuracy[e] = percent_of_queries(field.correct_queries(e - batch.begin), shape);
+      if (!scores) continue;
+      field.scores(e - batch.begin, of_episode);
+      scores(of_episode);
+    }
+  }
+  return accuracy;
+}
+
+}  // namespace deepvoro

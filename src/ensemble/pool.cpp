@@ -1,0 +1,192 @@
+#include "deepvoro/ensemble/pool.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/files.hpp"
+#include "pool_json.hpp"
+
+namespace deepvoro {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr std::array kMethodNames = {"vd", "deepvoro", "deepvoro++"};
+
+// Published for mini-ImageNet, R = 1..10.
+constexpr std::array kDefaultBeta = {7.0, 5.5, 4.5, 4.0, 4.0, 3.5, 3.5, 3.0, 3.0, 3.0};
+constexpr double kDefaultB0 = 0.02;
+
+// Reads the keys of one member and complains about the one that does not fit.
+class MemberReader {
+ public:
+  MemberReader(const json& object, std::string where) : object_(object), where_(std::move(where)) {
+    if (!object.is_object()) throw data_error(where_ + ": is not an object");
+  }
+
+  Configuration read() const {
+    Configuration member;
+    member.view = text("view");
+    member.transform = {number("w"), number("b"), number("lambda"), flag("signed")};
+    const std::string geometry = text("geometry");
+    if (geometry == "surrogate")
+      member.geometry =
+          Surrogate{whole("R"), weight("beta"), object_.contains("gamma") ? weight("gamma") : 1};
+    else if (geometry != "vd")
+      fail("geometry",
+           fmt::format("is \"{}\", which is unknown; use \"vd\" or \"surrogate\"", geometry));
+    return member;
+  }
+
+ private:
+  [[noreturn]] void fail(const char* key, const std::string& what) const {
+    throw data_error(fmt::format("{}: \"{}\" {}", where_, key, what));
+  }
+  std::string text(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end() || !found->is_string()) fail(key, "is missing or not a text");
+    return *found;
+  }
+  double number(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end() || !found->is_number()) fail(key, "is missing or not a number");
+    const double value = *found;
+    if (!std::isfinite(value)) fail(key, "is not finite");
+    return value;
+  }
+  double weight(const char* key) const {
+    const double value = number(key);
+    if (value < 0) fail(key, "is negative");
+    return value;
+  }
+  bool flag(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end()) return false;
+    if (!found->is_boolean()) fail(key, "must be true or false");
+    return *found;
+  }
+  std::size_t whole(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end() || !found->is_number_unsigned() || *found == 0)
+      fail(key, "is missing or not a whole number of at least 1");
+    return *found;
+  }
+
+  const json& object_;
+  std::string where_;
+};
+
+// Whole numbers are written without a decimal point where the contract shows them so.
+ordered_json plain(double value) {
+  if (value == 0) return 0;
+  return value;
+}
+
+}  // namespace
+
+std::string Configuration::id() const {
+  const auto* surrogate = std::get_if<Surrogate>(&geometry);
+  return fmt::format("{}_{}_{}", view, transform.id(),
+                     surrogate == nullptr
+                         ? "vd"
+                         : fmt::format("surrogate_R{}_beta{}_gamma{}", surrogate->R,
+                                       surrogate->beta, surrogate->gamma));
+}
+
+Pool picked(const Pool& pool, std::span<const std::size_t> which) {
+  Pool members;
+  for (const std::size_t i : which) members.push_back(pool.at(i));
+  return members;
+}
+
+Method method_named(const std::string& name) {
+  for (std::size_t i = 0; i < kMethodNames.size(); ++i)
+    if (name == kMethodNames[i]) return static_cast<Method>(i);
+  throw usage_error(fmt::format("--method {}: unknown; use vd, deepvoro or deepvoro++", name));
+}
+
+const char* name(Method method) {
+  return kMethodNames[static_cast<std::size_t>(method)];
+}
+
+Pool default_pool(Method method, const FeatureStore& store) {
+  Pool pool;
+  switch (method) {
+    case Method::vd:
+      pool.push_back({store.views().front(), {.lambda = 0.5}, Voronoi{}});
+      break;
+    case Method::deepvoro:
+      for (const std::string& view : store.views())
+        for (const Transform& transform : eight_transforms(kDefaultB0))
+          pool.push_back({view, transform, Voronoi{}});
+      break;
+    case Method::deepvoro_plus_plus:
+      for (const std::string& view : store.views())
+        for (const Transform& transform :
+             {Transform{.lambda = 0.75}, Transform{.b = 0.08, .lambda = 0}})
+          for (std::size_t R = 1; R <= kDefaultBeta.size(); ++R)
+            pool.push_back({view, transform, Surrogate{.R = R, .beta = kDefaultBeta[R - 1]}});
+      break;
+  }
+  return pool;
+}
+
+Pool read_pool(const std::filesystem::path& file) {
+  const std::string where = file.string();
+  json document;
+  try {
+    document = json::parse(read_text(file));
+  } catch (const json::parse_error& error) {
+    throw data_error(fmt::format("{}: is broken JSON at byte {}", where, error.byte));
+  } catch (const json::out_of_range&) {
+    throw data_error(fmt::format("{}: holds a number that is out of range", where));
+  }
+  if (!document.is_object() || document.value("format", json()) != "deepvoro-pool")
+    throw data_error(fmt::format("{}: \"format\" must be \"deepvoro-pool\"", where));
+  if (document.value("version", json()) != 1)
+    throw data_error(
+        fmt::format("{}: \"version\" must be 1, the only one this program reads", where));
+  const json members = document.value("members", json());
+  if (!members.is_array() || members.empty())
+    throw data_error(fmt::format("{}: \"members\" must be a list of at least one member", where));
+  Pool pool;
+  for (std::size_t i = 0; i < members.size(); ++i)
+    pool.push_back(MemberReader(members[i], fmt::format("{}: member {}", where, i)).read());
+  return pool;
+}
+
+ordered_json to_json(const Pool& pool) {
+  ordered_json members = ordered_json::array();
+  for (const Configuration& member : pool) {
+    ordered_json object = {{"view", member.view},
+                           {"w", member.transform.w},
+                           {"b", member.transform.b},
+                           {"lambda", plain(member.transform.lambda)}};
+    if (member.transform.is_signed) object["signed"] = true;
+    if (const auto* surrogate = std::get_if<Surrogate>(&member.geometry)) {
+      object["geometry"] = "surrogate";
+      object["R"] = surrogate->R;
+      object["beta"] = surrogate->beta;
+      object["gamma"] = surrogate->gamma;
+    } else {
+      object["geometry"] = "vd";
+    }
+    members.push_back(std::move(object));
+  }
+  return members;
+}
+
+void write_pool(const Pool& pool, const std::filesystem::path& file) {
+  const ordered_json document = {
+      {"format", "deepvoro-pool"}, {"version", 1}, {"members", to_json(pool)}};
+  AtomicFile out(file);
+  out.write(document.dump(1));
+  out.write("\n");
+  out.commit();
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,140 @@
+#include "deepvoro/ensemble/selection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/random.hpp"
+#include "deepvoro/ensemble/ensemble.hpp"
+#include "deepvoro/ensemble/influence_field.hpp"
+
+namespace deepvoro {
+namespace {
+
+void check_size(std::size_t size, std::size_t members) {
+  if (size < 1 || size > members)
+    throw usage_error(fmt::format(
+        "--size {}: must be from 1 to {}, the number of members in the pool", size, members));
+}
+
+// Correct queries, [members][episodes]: whole numbers, whose sums do not depend on any order.
+using CorrectCounts = std::vector<std::vector<std::uint32_t>>;
+
+CorrectCounts counts_of_each_member(const Arena& arena, const Pool& members,
+                                    const Progress& progress) {
+  const std::size_t episodes = arena.episodes.size();
+  CorrectCounts correct(members.size(), std::vector<std::uint32_t>(episodes));
+  stream_members(
+      arena, members, {0, episodes},
+      [&](std::size_t member, std::size_t episode, std::span<const double> terms) {
+        correct[member][episode] = correct_queries(terms, arena.episodes.shape(), arena.influence);
+      },
+      progress);
+  return correct;
+}
+
+// The same for the ensembles of the first 1, 2, ... members.
+CorrectCounts counts_of_growing_ensemble(const Arena& arena, const Pool& members,
+                                         const Progress& progress) {
+  const std::size_t episodes = arena.episodes.size();
+  CorrectCounts correct(members.size(), std::vector<std::uint32_t>(episodes));
+  const auto batches = field_batches(arena.episodes);
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const EpisodeRange batch = batches[i];
+    InfluenceField field(batch.end - batch.begin, arena.episodes.shape(), arena.influence);
+    stream_members(
+        arena, members, batch,
+        [&](std::size_t member, std::size_t episode, std::span<const double> terms) {
+          field.add(episode - batch.begin, terms);
+          correct[member][episode] = field.correct_queries(episode - batch.begin);
+        },
+        part_of(progress, i, batches.size()));
+  }
+  return correct;
+}
+
+double mean_accuracy(const std::vector<std::uint32_t>& correct, const EpisodeShape& shape) {
+  const auto total = std::accumulate(correct.begin(), correct.end(), std::uint64_t{0});
+  return percent_of_queries(total, shape, correct.size());
+}
+
+std::vector<double> mean_accuracies(const CorrectCounts& counts, const EpisodeShape& shape) {
+  std::vector<double> accuracies;
+  for (const auto& correct : counts) accuracies.push_back(mean_accuracy(correct, shape));
+  return accuracies;
+}
+
+std::size_t place_of_largest(const std::vector<double>& values) {
+  return static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
+}
+
+}  // namespace
+
+EpisodeList draw_episodes(const FeatureStore& store, const std::string& split,
+                          const EpisodePlan& plan) {
+  const std::string where = fmt::format("{}: split {}", store.folder().string(), split);
+  const std::vector<std::size_t> labels = store.labels(split);
+  return draw_episodes(SamplePool{labels, store.split(split).classes, where}, plan.shape,
+                       plan.protocol, plan.count, plan.seed);
+}
+
+ValidationRanking ValidationRanking::measure(const FeatureStore& store, const Pool& pool,
+                                             const EpisodePlan& plan, Influence influence,
+                                             unsigned threads, const Progress& progress) {
+  const EpisodeList episodes = draw_episodes(store, "val", plan);
+  const Arena arena{store, "val", episodes, influence, threads};
+
+  const std::vector<std::size_t> stream = streaming_order(pool);
+  const std::vector<double> streamed = mean_accuracies(
+      counts_of_each_member(arena, picked(pool, stream), part_of(progress, 0, 2)), plan.shape);
+  std::vector<double> accuracy(pool.size());
+  for (std::size_t i = 0; i < stream.size(); ++i) accuracy[stream[i]] = streamed[i];
+
+  std::vector<std::size_t> order(pool.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return accuracy[i]; });
+  ValidationRanking ranking;
+  ranking.ranked_ = picked(pool, order);
+  for (const std::size_t i : order) ranking.member_accuracy_.push_back(accuracy[i]);
+  ranking.ensemble_accuracy_ = mean_accuracies(
+      counts_of_growing_ensemble(arena, ranking.ranked_, part_of(progress, 1, 2)), plan.shape);
+  return ranking;
+}
+
+std::size_t ValidationRanking::best_size() const {
+  return place_of_largest(ensemble_accuracy_) + 1;
+}
+
+Selection Selection::full(Pool pool) {
+  return Selection(std::move(pool));
+}
+
+Selection Selection::random(const Pool& pool, std::size_t size, std::uint32_t seed) {
+  check_size(size, pool.size());
+  std::vector<std::size_t> order = LegacyRandom(seed).permutation(pool.size());
+  order.resize(size);
+  return Selection(picked(pool, order));
+}
+
+Selection Selection::guided(const ValidationRanking& ranking, std::optional<std::size_t> size) {
+  if (size) check_size(*size, ranking.ranked().size());
+  const auto count = static_cast<std::ptrdiff_t>(size.value_or(ranking.best_size()));
+  return Selection(Pool(ranking.ranked().begin(), ranking.ranked().begin() + count));
+}
+
+Oracle Oracle::peek(const Arena& arena, const ValidationRanking& ranking,
+                    const Progress& progress) {
+  const CorrectCounts counts = counts_of_growing_ensemble(arena, ranking.ranked(), progress);
+  const EpisodeShape& shape = arena.episodes.shape();
+  const std::size_t best = place_of_largest(mean_accuracies(counts, shape));
+  std::vector<double> accuracy;
+  for (const std::uint32_t correct : counts[best])
+    accuracy.push_back(percent_of_queries(correct, shape));
+  return {best + 1, estimate(accuracy)};
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,29 @@
+#include "deepvoro/episodes/statistics.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "deepvoro/core/error.hpp"
+
+namespace deepvoro {
+
+Estimate estimate(std::span<const double> values) {
+  if (values.empty()) throw internal_error("the mean of no values was asked for");
+  const auto count = static_cast<double>(values.size());
+  double sum = 0;
+  for (const double value : values) sum += value;
+  const double mean = sum / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {mean, 1.96 * std::sqrt(squares / count) / std::sqrt(count)};
+}
+
+Estimate paired_difference(std::span<const double> a, std::span<const double> b) {
+  if (a.size() != b.size()) throw internal_error("paired values must be equally many");
+  std::vector<double> differences(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) differences[i] = a[i] - b[i];
+  return estimate(differences);
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,115 @@
+#include "safetensors_file.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "deepvoro/core/error.hpp"
+
+namespace deepvoro {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLengthBytes = 8;
+constexpr std::uint64_t kLargestHead = 100'000'000;
+
+std::optional<NumberType> safetensors_type(std::string_view name) {
+  using Name = std::pair<std::string_view, NumberType>;
+  static constexpr std::array<Name, 12> names{{{"F16", NumberType::float16},
+                                               {"BF16", NumberType::bfloat16},
+                                               {"F32", NumberType::float32},
+                                               {"F64", NumberType::float64},
+                                               {"I8", NumberType::int8},
+                                               {"I16", NumberType::int16},
+                                               {"I32", NumberType::int32},
+                                               {"I64", NumberType::int64},
+                                               {"U8", NumberType::uint8},
+                                               {"U16", NumberType::uint16},
+                                               {"U32", NumberType::uint32},
+                                               {"U64", NumberType::uint64}}};
+  for (const auto& [known, type] : names)
+    if (known == name) return type;
+  return std::nullopt;
+}
+
+std::uint64_t head_length(std::span<const std::byte> bytes, const std::string& where) {
+  std::uint64_t length = 0;
+  if (bytes.size() < kLengthBytes)
+    throw data_error(fmt::format("{}: is too short for a .safetensors file", where));
+  for (std::size_t i = kLengthBytes; i-- > 0;)
+    length = length << 8U | std::to_integer<std::uint64_t>(bytes[i]);
+  if (length > bytes.size() - kLengthBytes || length > kLargestHead)
+    throw data_error(
+        fmt::format("{}: claims a head of {} bytes in a file of {}; it is cut short or no "
+                    ".safetensors file",
+                    where, length, bytes.size()));
+  return length;
+}
+
+// JSON numbers that are negative, fractional or too large are no sizes.
+std::vector<std::uint64_t> sizes(const json& list, const std::string& where) {
+  std::vector<std::uint64_t> out;
+  if (list.is_array())
+    for (const json& size : list)
+      if (size.is_number_unsigned()) out.push_back(size.get<std::uint64_t>());
+  if (!list.is_array() || out.size() != list.size())
+    throw data_error(fmt::format("{}: its shape or data_offsets are not whole numbers", where));
+  return out;
+}
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& file)
+    : where_(file.string()), file_(std::make_shared<const MappedFile>(file)) {
+  const std::span<const std::byte> bytes = file_->bytes();
+  const std::uint64_t length = head_length(bytes, where_);
+  data_ = bytes.subspan(kLengthBytes + length);
+  const auto* text = reinterpret_cast<const char*>(bytes.data() + kLengthBytes);
+  const json head = json::parse(text, text + length, nullptr, false);
+  if (!head.is_object())
+    throw data_error(
+        fmt::format("{}: its head is not a JSON object; write the file again", where_));
+  for (const auto& [name, entry] : head.items()) {
+    if (name == "__metadata__") continue;
+    const std::string where = fmt::format("{}: '{}'", where_, name);
+    if (!entry.is_object() || !entry.value("dtype", json()).is_string())
+      throw data_error(fmt::format("{}: is not described by dtype, shape and data_offsets", where));
+    const auto offsets = sizes(entry.value("data_offsets", json()), where);
+    if (offsets.size() != 2)
+      throw data_error(fmt::format("{}: data_offsets must be [begin, end]", where));
+    tensors_[name] = {entry.at("dtype").get<std::string>(),
+                      sizes(entry.value("shape", json()), where), offsets[0], offsets[1]};
+  }
+}
+
+std::vector<std::string> SafetensorsFile::names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : tensors_) names.push_back(entry.first);
+  return names;
+}
+
+LoadedArray SafetensorsFile::load(const std::string& name) const {
+  const std::string where = fmt::format("{}: '{}'", where_, name);
+  const Tensor& tensor = tensors_.at(name);
+  const auto type = safetensors_type(tensor.type);
+  if (!type)
+    throw data_error(
+        fmt::format("{}: holds elements of type {}; F16, BF16, F32, F64 or integers "
+                    "were expected",
+                    where, tensor.type));
+  if (tensor.begin > tensor.end || tensor.end > data_.size() ||
+      array_bytes(tensor.shape, number_size(*type)) != tensor.end - tensor.begin)
+    throw data_error(fmt::format(
+        "{}: bytes {} to {} of {} cannot hold shape {} of {}; the file is "
+        "cut short or damaged",
+        where, tensor.begin, tensor.end, data_.size(), shape_text(tensor.shape), tensor.type));
+  return {file_,
+          {.type = *type,
+           .shape = tensor.shape,
+           .data = data_.subspan(tensor.begin, tensor.end - tensor.begin)}};
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// Sixteen numbers side by side, in AVX2 registers.
+namespace {
+
+struct FloatLanes {
+  __m256 low, high;
+
+  static FloatLanes zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
+  static FloatLanes load(const float* from) {
+    return {_mm256_loadu_ps(from), _mm256_loadu_ps(from + 8)};
+  }
+};
+
+struct DoubleLanes {
+  __m256d part[4];
+
+  static DoubleLanes zero() {
+    const __m256d none = _mm256_setzero_pd();
+    return {{none, none, none, none}};
+  }
+  static DoubleLanes load(const double* from) {
+    return {{_mm256_loadu_pd(from), _mm256_loadu_pd(from + 4), _mm256_loadu_pd(from + 8),
+             _mm256_loadu_pd(from + 12)}};
+  }
+};
+
+inline FloatLanes operator-(const FloatLanes& a, const FloatLanes& b) {
+  return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)};
+}
+
+inline DoubleLanes operator-(const DoubleLanes& a, const DoubleLanes& b) {
+  return {{_mm256_sub_pd(a.part[0], b.part[0]), _mm256_sub_pd(a.part[1], b.part[1]),
+           _mm256_sub_pd(a.part[2], b.part[2]), _mm256_sub_pd(a.part[3], b.part[3])}};
+}
+
+inline FloatLanes multiply_add(const FloatLanes& a, const FloatLanes& b, const FloatLanes& c) {
+  return {_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
+}
+
+inline DoubleLanes multiply_add(const DoubleLanes& a, const DoubleLanes& b, const DoubleLanes& c) {
+  return {{_mm256_fmadd_pd(a.part[0], b.part[0], c.part[0]),
+           _mm256_fmadd_pd(a.part[1], b.part[1], c.part[1]),
+           _mm256_fmadd_pd(a.part[2], b.part[2], c.part[2]),
+           _mm256_fmadd_pd(a.part[3], b.part[3], c.part[3])}};
+}
+
+// The tree every level follows: 16 sums become 8, 4, 2, 1, each half added to the other.
+inline double sum(const DoubleLanes& lanes) {
+  const __m256d eight_low = _mm256_add_pd(lanes.part[0], lanes.part[2]);
+  const __m256d eight_high = _mm256_add_pd(lanes.part[1], lanes.part[3]);
+  const __m256d four = _mm256_add_pd(eight_low, eight_high);
+  const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+  return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
+
+inline double sum(const FloatLanes& lanes) {
+  return sum(DoubleLanes{{_mm256_cvtps_pd(_mm256_castps256_ps128(lanes.low)),
+                          _mm256_cvtps_pd(_mm256_extractf128_ps(lanes.low, 1)),
+                          _mm256_cvtps_pd(_mm256_castps256_ps128(lanes.high)),
+                          _mm256_cvtps_pd(_mm256_extractf128_ps(lanes.high, 1))}});
+}
+
+inline void widen_half(const std::uint16_t* from, std::size_t count, double* to) {
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    const __m128i halves = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + i));
+    _mm256_storeu_pd(to + i, _mm256_cvtps_pd(_mm_cvtph_ps(halves)));
+  }
+  for (; i < count; ++i) to[i] = static_cast<double>(_cvtsh_ss(from[i]));
+}
+
+}  // namespace

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <math.h>
+
+#include <cstddef>
+#include <cstdint>
+
+// Sixteen numbers side by side, in plain C++.
+namespace {
+
+template <class T>
+struct Lanes {
+  T value[16];
+
+  static Lanes zero() { return {}; }
+  static Lanes load(const T* from) {
+    Lanes lanes;
+    for (std::size_t i = 0; i < 16; ++i) lanes.value[i] = from[i];
+    return lanes;
+  }
+};
+
+using FloatLanes = Lanes<float>;
+using DoubleLanes = Lanes<double>;
+
+template <class T>
+Lanes<T> operator-(const Lanes<T>& a, const Lanes<T>& b) {
+  Lanes<T> result;
+  for (std::size_t i = 0; i < 16; ++i) result.value[i] = a.value[i] - b.value[i];
+  return result;
+}
+
+inline FloatLanes multiply_add(const FloatLanes& a, const FloatLanes& b, const FloatLanes& c) {
+  FloatLanes result;
+  for (std::size_t i = 0; i < 16; ++i) result.value[i] = fmaf(a.value[i], b.value[i], c.value[i]);
+  return result;
+}
+
+inline DoubleLanes multiply_add(const DoubleLanes& a, const DoubleLanes& b, const DoubleLanes& c) {
+  DoubleLanes result;
+  for (std::size_t i = 0; i < 16; ++i) result.value[i] = fma(a.value[i], b.value[i], c.value[i]);
+  return result;
+}
+
+// The tree every level follows: 16 sums become 8, 4, 2, 1, each half added to the other.
+template <class T>
+double sum(const Lanes<T>& lanes) {
+  double partial[16];
+  for (std::size_t i = 0; i < 16; ++i) partial[i] = static_cast<double>(lanes.value[i]);
+  for (std::size_t half = 8; half > 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) partial[i] += partial[i + half];
+  return partial[0];
+}
+
+inline void widen_half(const std::uint16_t* from, std::size_t count, double* to) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const unsigned exponent = (from[i] >> 10U) & 0x1FU;
+    const auto fraction = static_cast<double>(from[i] & 0x3FFU);
+    const double magnitude = exponent == 0 ? ldexp(fraction, -24)
+                             : exponent == 31
+                                 ? (fraction == 0 ? HUGE_VAL : nan(""))
+                                 : ldexp(fraction + 1024, static_cast<int>(exponent) - 25);
+    to[i] = (from[i] & 0x8000U) != 0 ? -magnitude : magnitude;
+  }
+}
+
+}  // namespace

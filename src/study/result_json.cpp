@@ -1,0 +1,68 @@
+#include <nlohmann/json.hpp>
+
+#include "deepvoro/core/version.hpp"
+#include "deepvoro/kernels/kernels.hpp"
+#include "deepvoro/study/evaluate.hpp"
+#include "ensemble/pool_json.hpp"
+
+namespace deepvoro {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json to_json(const EvaluationResult& result, const ordered_json& store) {
+  const Evaluation& request = result.request;
+  ordered_json object = {
+      {"format", "deepvoro-result"},
+      {"version", 1},
+      {"method", name(request.method)},
+      {"split", request.split},
+      {"ways", request.plan.shape.ways},
+      {"shots", request.plan.shape.shots},
+      {"queries", request.plan.shape.queries},
+      {"episodes", request.plan.count},
+      {"seed", request.plan.seed},
+      {"protocol", name(request.plan.protocol)},
+      {"scheme", name(request.scheme)},
+      {"alpha", request.alpha},
+      {"accuracy", result.accuracy.mean},
+      {"ci95", result.accuracy.ci95},
+      {"episode_accuracy", result.episode_accuracy},
+      {"members", result.members.size()},
+      {"pool", to_json(result.members)},
+  };
+  if (result.guidance)
+    object["guided"] = {{"pool_size", result.guidance->pool_size},
+                        {"val_accuracy", result.guidance->val_accuracy}};
+  if (result.oracle)
+    object["oracle"] = {
+        {"note", "size chosen on the evaluated split itself: test leakage, not a result"},
+        {"members", result.oracle->size},
+        {"accuracy", result.oracle->accuracy.mean},
+        {"ci95", result.oracle->accuracy.ci95}};
+  object["store"] = store;
+  object["seconds"] = {{"selection", result.selection_seconds},
+                       {"evaluation", result.evaluation_seconds}};
+  object["program"] = {{"version", version()},
+                       {"commit", commit()},
+                       {"isa", kernels::name(kernels::active().level)},
+                       {"threads", request.threads}};
+  return object;
+}
+
+}  // namespace
+
+ResultFile::ResultFile(const std::filesystem::path& file, const FeatureStore& store,
+                       unsigned threads)
+    : file_(file), store_path_(store.folder().string()), store_sha256_(store.sha256(threads)) {}
+
+void ResultFile::write(std::span<const EvaluationResult> results) {
+  const ordered_json store = {{"path", store_path_}, {"sha256", store_sha256_}};
+  ordered_json document = ordered_json::array();
+  for (const EvaluationResult& result : results) document.push_back(to_json(result, store));
+  file_.write((results.size() == 1 ? document[0] : document).dump(1));
+  file_.write("\n");
+  file_.commit();
+}
+
+}  // namespace deepvoro

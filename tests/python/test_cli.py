@@ -1,0 +1,122 @@
+"""The command line's face: help, aliases, what goes where, and the fields of a result."""
+import hashlib
+import json
+import re
+
+import numpy as np
+import pytest
+import reference
+from reference import Store, Task
+
+TASK = Task(ways=4, shots=2, queries=6, episodes=8, seed=2)
+CANONICAL = ["--ways", 4, "--shots", 2, "--queries", 6, "--episodes", 8]
+ALIASES = [
+    ["--n-way", 4, "--n-shot", 2, "--n-query", 6, "--n-tasks", 8],
+    ["--n_ways", 4, "--n_shot", 2, "--n_queries", 6, "--n_runs", 8],
+]
+
+
+@pytest.fixture
+def store(make_store):
+    return make_store(dim=64)
+
+
+@pytest.mark.parametrize("command", [[], ["evaluate"], ["store"]], ids=["program", "evaluate", "store"])
+def test_help_shows_an_example(deepvoro, command):
+    process = deepvoro(*command, "--help")
+    assert process.returncode == 0
+    assert process.stderr == ""
+    example = re.search(r"examples?\b.*", process.stdout, re.IGNORECASE | re.DOTALL)
+    assert example and " ".join(["deepvoro", *command]) in example.group()
+
+
+@pytest.mark.parametrize("arguments", [["frobnicate"], ["evaluate"]])
+def test_wrong_usage_is_one_line(deepvoro, arguments):
+    process = deepvoro(*arguments)
+    assert process.returncode == 2
+    assert process.stdout == ""
+    assert len(process.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("aliases", ALIASES, ids=["easyfsl", "release"])
+def test_aliases(evaluate, store, aliases):
+    canonical = evaluate(store, "vd", *CANONICAL)
+    assert evaluate(store, "vd", *aliases).scores_bytes == canonical.scores_bytes
+
+
+def test_defaults(evaluate, store):
+    result = evaluate(store, "vd", "--queries", 3).result
+    expected = {"split": "novel", "ways": 5, "shots": 1, "episodes": 2000, "seed": 0}
+    expected |= {"protocol": "deepvoro", "scheme": "full", "alpha": 1}
+    assert {name: result[name] for name in expected} == expected
+
+
+def test_streams(evaluate, store):
+    evaluation = evaluate(store, "deepvoro", task=TASK)
+    assert formatted(evaluation.result) in evaluation.stdout
+    assert "±" not in evaluation.stderr
+    assert "\r" not in evaluation.stdout + evaluation.stderr
+
+
+def formatted(result):
+    return f"{result['accuracy']:.2f} ± {result['ci95']:.2f}"
+
+
+def test_result_fields(evaluate, store):
+    result = evaluate(store, "deepvoro++", "--alpha", 1.5, task=TASK).result
+    expected = {"format": "deepvoro-result", "version": 1, "method": "deepvoro++", "split": "novel"}
+    expected |= {"ways": 4, "shots": 2, "queries": 6, "episodes": 8, "seed": 2}
+    expected |= {"protocol": "deepvoro", "scheme": "full", "alpha": 1.5, "members": 40}
+    assert {name: result[name] for name in expected} == expected
+    assert set(result["store"]) >= {"path", "sha256"}
+    assert set(result["program"]) >= {"version", "commit", "isa"}
+    assert result["seconds"] and all(seconds >= 0 for seconds in result["seconds"].values())
+
+
+def test_episode_accuracy_is_in_percent(evaluate, store):
+    evaluation = evaluate(store, "vd", task=TASK)
+    accuracy = evaluation.result["episode_accuracy"]
+    np.testing.assert_allclose(accuracy, reference.episode_accuracy_percent(evaluation.scores), atol=1e-9)
+    assert len(accuracy) == TASK.episodes and 1 < max(accuracy) <= 100
+
+
+@pytest.mark.parametrize("method", ["vd", "deepvoro", "deepvoro++"])
+def test_result_names_the_default_pool(evaluate, store, method):
+    pool = evaluate(store, method, task=TASK).result["pool"]
+    expected = reference.default_pool(method, Store(store).views)
+    assert len(pool) == len(expected)
+    for actual, member in zip(pool, expected):
+        assert {name: actual[name] for name in member} == pytest.approx(member)
+
+
+@pytest.mark.parametrize("flags", [["--signed"], ["--scheme", "guided"], ["--scheme", "random", "--size", 5]])
+def test_pool_of_a_result_is_a_pool_file_that_repeats_it(evaluate, store, write_pool, flags):
+    first = evaluate(store, "deepvoro", *flags, task=TASK)
+    assert first.result["members"] == len(first.result["pool"])
+    again = evaluate(store, "deepvoro", "--pool", write_pool(first.result["pool"]), task=TASK)
+    np.testing.assert_allclose(again.scores, first.scores, rtol=1e-12)
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def test_store_hash_can_be_recomputed(evaluate, store):
+    meta = json.loads((store / "store.json").read_text())
+    arrays = [f"{split}/{name}.npy" for split in meta["splits"] for name in ["labels", *meta["views"]]]
+    lines = [f"{sha256((store / path).read_bytes())}  {path}\n" for path in sorted(["store.json", *arrays])]
+    assert evaluate(store, "vd", task=TASK).result["store"]["sha256"] == sha256("".join(lines).encode())
+
+
+def test_oracle_is_shown_next_to_the_honest_figure(evaluate, store):
+    evaluation = evaluate(store, "deepvoro", "--scheme", "guided", "--oracle", task=TASK)
+    lines = evaluation.stdout.splitlines()
+    oracle_lines = [line for line in lines if "oracle" in line.lower()]
+    honest_lines = [line for line in lines if "oracle" not in line.lower()]
+    assert any(formatted(evaluation.result) in line for line in honest_lines)
+    oracle = re.search(r"(\d+\.\d\d) ± \d+\.\d\d", "\n".join(oracle_lines))
+    assert float(oracle.group(1)) >= round(evaluation.result["accuracy"], 2)
+
+
+def test_no_oracle_unless_asked_for(evaluate, store):
+    assert "oracle" not in evaluate(store, "deepvoro", "--scheme", "guided", task=TASK).stdout.lower()
