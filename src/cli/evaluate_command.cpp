@@ -65,24 +65,30 @@ std::string with_interval(const Estimate& estimate, bool show_sign = false) {
                    : fmt::format("{:.2f} ± {:.2f}", estimate.mean, estimate.ci95);
 }
 
-void print_table(const std::vector<EvaluationResult>& results, const std::string& baseline) {
-  const bool compares =
-      results.size() > 1 && results[1].request.method != results[0].request.method;
-  fmt::print("{:<12}{:>5}  {:>7}  {:<13}{}\n", "method", "shots", "members", "accuracy %",
-             compares ? fmt::format("  difference to {}", baseline) : "");
-  const EvaluationResult* first_of_shots = nullptr;
+void print_row(const std::string& method, const std::string& shots, const std::string& members,
+               const std::string& accuracy, const std::string& difference) {
+  const std::string row =
+      fmt::format("{:<12}{:>5}  {:>7}  {:<13}  {}", method, shots, members, accuracy, difference);
+  fmt::print("{}\n", row.substr(0, row.find_last_not_of(' ') + 1));
+}
+
+// Within each number of shots, the methods are compared with the first.
+void print_table(const std::vector<EvaluationResult>& results) {
+  const Method baseline = results.front().request.method;
+  const bool compares = results.back().request.method != baseline;
+  print_row("method", "shots", "members", "accuracy %",
+            compares ? fmt::format("difference to {}", name(baseline)) : "");
+  const EvaluationResult* first = nullptr;
   for (const EvaluationResult& result : results) {
     const std::size_t shots = result.request.plan.shape.shots;
-    const bool starts =
-        first_of_shots == nullptr || first_of_shots->request.plan.shape.shots != shots;
-    if (starts) first_of_shots = &result;
-    const std::string difference =
-        starts ? ""
-               : "  " + with_interval(paired_difference(result.episode_accuracy,
-                                                        first_of_shots->episode_accuracy),
-                                      true);
-    fmt::print("{:<12}{:>5}  {:>7}  {:<13}{}\n", name(result.request.method), shots,
-               result.members.size(), with_interval(result.accuracy), difference);
+    const bool starts = first == nullptr || first->request.plan.shape.shots != shots;
+    if (starts) first = &result;
+    print_row(name(result.request.method), fmt::to_string(shots),
+              fmt::to_string(result.members.size()), with_interval(result.accuracy),
+              starts
+                  ? ""
+                  : with_interval(
+                        paired_difference(result.episode_accuracy, first->episode_accuracy), true));
   }
 }
 
@@ -119,7 +125,7 @@ void EvaluateCommand::run() const {
       "{}, split {}: {}-way, {} queries a class, {} episodes, seed {}, protocol {}, scheme {}\n",
       store, request.split, plan.shape.ways, plan.shape.queries, plan.count, plan.seed, protocol,
       scheme);
-  print_table(results, methods.front());
+  print_table(results);
   for (const EvaluationResult& result : results) print_guidance(result);
 }
 
@@ -138,13 +144,15 @@ void add_evaluate_command(CLI::App& program) {
   app->add_option("--method", command->methods,
                   "vd, deepvoro, deepvoro++; several with commas are compared with the first")
       ->required()
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app->add_option("--ways,--n-way,--n_ways", plan.shape.ways, "classes in an episode")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app->add_option("--shots,--n-shot,--n_shot", command->shots,
                   "labelled samples of each class; several with commas")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app->add_option("--queries,--n-query,--n_queries", plan.shape.queries,

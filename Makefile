@@ -1,0 +1,41 @@
+# Each target does all of its own set-up on Debian bookworm.
+#   make build   the program at build/bin/deepvoro
+#   make demo    few-shot accuracy on the built-in sketches
+#   make test    every test
+#   make bench   the benchmark table, this program against NumPy on the same data
+.PHONY: build demo test bench packages-build packages-test packages-bench clean
+
+BUILD_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
+                  libhdf5-dev libzip-dev libcli11-dev
+TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev clang-format clang-tidy python3 python3-numpy \
+                 python3-pytest python3-h5py
+BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy
+JOBS := $(shell nproc)
+
+build: packages-build
+	cmake --preset release -DDEEPVORO_TESTS=OFF
+	cmake --build build -j $(JOBS)
+
+demo: build
+	@scripts/demo.sh
+
+test: packages-test
+	cmake --preset release -DDEEPVORO_TESTS=ON
+	cmake --build build -j $(JOBS)
+	ctest --test-dir build --output-on-failure -j $(JOBS)
+	cmake --preset asan
+	cmake --build build-asan -j $(JOBS) --target deepvoro_tests
+	build-asan/bin/deepvoro_tests --gtest_brief=1
+
+bench: packages-bench build
+	/usr/bin/python3 bench/bench.py
+
+packages-build:
+	@scripts/install_packages.sh $(BUILD_PACKAGES)
+packages-test:
+	@scripts/install_packages.sh $(TEST_PACKAGES)
+packages-bench:
+	@scripts/install_packages.sh $(BENCH_PACKAGES)
+
+clean:
+	rm -rf build build-dev build-asan build-tsan
