@@ -14,18 +14,18 @@
 
 namespace {
 
-enum ExitCode { kDone = 0, kUsage = 2, kData = 3, kInternal = 4 };
+enum ExitCode { done = 0, wrong_usage = 2, bad_data = 3, internal_failure = 4 };
 
 ExitCode exit_code(deepvoro::ErrorKind kind) {
   switch (kind) {
     case deepvoro::ErrorKind::usage:
-      return kUsage;
+      return wrong_usage;
     case deepvoro::ErrorKind::data:
-      return kData;
+      return bad_data;
     case deepvoro::ErrorKind::internal:
       break;
   }
-  return kInternal;
+  return internal_failure;
 }
 
 // One line, whatever file or class names it quotes.
@@ -48,9 +48,7 @@ void describe(CLI::App& program) {
   deepvoro::add_store_command(program);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   try {
     CLI::App program("Few-shot classification by cluster-induced Voronoi diagrams.");
     describe(program);
@@ -58,14 +56,25 @@ int main(int argc, char** argv) {
       program.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
-      return complain(kUsage, fmt::format("{}; see deepvoro --help", error.what()));
+      return complain(wrong_usage, fmt::format("{}; see deepvoro --help", error.what()));
     }
-    return kDone;
+    return done;
   } catch (const deepvoro::Error& error) {
     return complain(exit_code(error.kind()), error.what());
   } catch (const std::bad_alloc&) {
-    return complain(kInternal, "not enough memory; fewer --ways, --queries or --threads need less");
+    return complain(internal_failure,
+                    "not enough memory; fewer --episodes, --ways or --queries need less");
   } catch (const std::exception& error) {
-    return complain(kInternal, fmt::format("internal error: {}", error.what()));
+    return complain(internal_failure, fmt::format("internal error: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (...) {  // not even the complaint could be printed
+    return internal_failure;
   }
 }

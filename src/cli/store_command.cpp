@@ -167,9 +167,12 @@ void add_create(CLI::App& store) {
     const std::string name = kSplits[i];
     CreateOptions::Split& split = options->splits[i];
     create
-        ->add_option("--" + name, split.files,
-                     fmt::format("features of the {} split; without VIEW= the view is {}", name,
-                                 kDefaultView))
+        ->add_option(
+            "--" + name, split.files,
+            fmt::format(
+                "features of the {} split, once for each view; without VIEW= the view is {}", name,
+                kDefaultView))
+        ->allow_extra_args(false)
         ->type_name("[VIEW=]FILE");
     create
         ->add_option("--" + name + "-labels", split.labels, "labels, where the features have none")
@@ -193,7 +196,7 @@ void add_create(CLI::App& store) {
   create->footer(
       "Formats, by ending: .npy .npz .h5 .hdf5 .safetensors .plk .pkl .pickle\n\n"
       "Example: deepvoro store create features --base base.plk --novel novel.plk\n"
-      "Example: deepvoro store create features --novel s84_r0_f0=a.npy s84_r0_f1=b.npy "
+      "Example: deepvoro store create features --novel s84_r0_f0=a.npy --novel s84_r0_f1=b.npy "
       "--novel-labels labels.npy --dtype float16");
   create->callback([options] { run(*options); });
 }

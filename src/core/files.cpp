@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
@@ -19,7 +20,7 @@ namespace {
 class FileDescriptor {
  public:
   explicit FileDescriptor(const std::filesystem::path& path)
-      : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+      : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (number_ < 0)
       throw data_error(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
   }
@@ -61,11 +62,19 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-AtomicFile::AtomicFile(std::filesystem::path path)
-    : path_(std::move(path)),
-      temporary_(path_.string() + fmt::format(".{}.part", ::getpid())),
-      stream_(temporary_, std::ios::binary) {
-  if (!stream_) fail("created");
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+  static std::atomic<unsigned> count{0};
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::weakly_canonical(path_, error);
+  if (!error) path_ = target;  // a link stays a link, its target is replaced
+  const auto status = std::filesystem::status(path_, error);
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status))
+    temporary_ = path_.string() + fmt::format(".{}.{}.part", ::getpid(), count++);
+  stream_.open(temporary_.empty() ? path_ : temporary_, std::ios::binary);
+  if (!stream_) {
+    temporary_.clear();
+    fail("created");
+  }
 }
 
 AtomicFile::~AtomicFile() {
@@ -88,6 +97,7 @@ void AtomicFile::write(std::string_view text) {
 void AtomicFile::commit() {
   stream_.close();
   if (!stream_) fail("written");
+  if (temporary_.empty()) return;
   std::error_code error;
   std::filesystem::rename(temporary_, path_, error);
   if (error) fail("written");

@@ -23,7 +23,7 @@ unsigned available_threads() {
 void parallel_for(unsigned threads, std::size_t count, std::size_t grain,
                   const ParallelBody& body) {
   grain = std::max<std::size_t>(grain, 1);
-  const std::size_t blocks = (count + grain - 1) / grain;
+  const std::size_t blocks = count / grain + (count % grain != 0 ? 1 : 0);
   std::atomic<std::size_t> next{0};
   std::mutex failure_guard;
   std::size_t failed_block = std::numeric_limits<std::size_t>::max();
@@ -32,7 +32,8 @@ void parallel_for(unsigned threads, std::size_t count, std::size_t grain,
   const auto work = [&](unsigned worker) {
     for (std::size_t block = next++; block < blocks; block = next++) {
       try {
-        body(block * grain, std::min(count, (block + 1) * grain), worker);
+        const std::size_t begin = block * grain;
+        body(begin, begin + std::min(grain, count - begin), worker);
       } catch (...) {
         const std::scoped_lock lock(failure_guard);
         if (block < failed_block) {

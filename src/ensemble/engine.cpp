@@ -14,8 +14,8 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/features/transform.hpp"
-#include "deepvoro/heads/prototypes.hpp"
-#include "surrogate_members.hpp"
+#include "distance_pass.hpp"
+#include "surrogate_episode.hpp"
 
 namespace deepvoro {
 namespace {
@@ -79,25 +79,40 @@ class Stream {
       : arena_(arena),
         range_(range),
         visit_(visit),
-        rows_(arena.store.split(arena.split).samples, arena.store.dim()) {
+        labels_(arena.store.labels(arena.split)),
+
+        pass_(labels_.size(), arena.store.dim(), labels_, arena.episodes, range, arena.threads),
+        view_(arena.store, pass_.block_columns(), arena.threads),
+        base_view_(arena.store, arena.store.dim(), arena.threads) {
     if (needs_base) {
       base_rows_ = base_rows_by_class(arena.store);
-      base_.prototypes = Matrix<Real>(base_rows_.size(), arena.store.dim());
-      base_.of_samples = Matrix<Real>(rows_.rows(), base_rows_.size());
+      const std::size_t bases = base_rows_.size();
+      base_.prototypes = Matrix<Real>(bases, arena.store.dim());
+      base_.squared_norms.resize(bases);
+      base_.of_samples = Matrix<Real>(labels_.size(), bases);
+      sample_to_base_ = Matrix<Real>(labels_.size(), bases);
+      exact_base_ = Matrix<double>(bases, arena.store.dim());
     }
     for (unsigned i = 0; i < arena.threads; ++i)
       workers_.push_back(std::make_unique<Worker>(arena, base_rows_.size()));
   }
 
-  void run(const Group& group, const std::function<void(double)>& progress) {
+  void run(const Group& group, const Progress& progress) {
     const Configuration& shared = group.members.front();
-    transform_split(shared);
-    if (group.largest_R() > 0) measure_base(shared);
+
+    if (view_name_ != shared.view) view_.load(arena_.split, shared.view);
+    view_name_ = shared.view;
+    const RowTransformer transformer(view_, shared.transform, center_of(view_, shared.transform));
+    const bool needs_base = group.largest_R() > 0;
+    if (needs_base) fit_base_prototypes(shared, transformer.center());
+    pass_.run(transformer, needs_base ? &base_ : nullptr);
+    if (needs_base) measure_samples(transformer);
+
     const std::size_t count = range_.end - range_.begin;
     parallel_for(arena_.threads, count, kEpisodeGrain,
                  [&](std::size_t begin, std::size_t end, unsigned worker) {
                    for (std::size_t e = begin; e < end; ++e)
-                     run_episode(group, range_.begin + e, *workers_[worker]);
+                     run_episode(group, transformer, e, *workers_[worker]);
                    if (worker == 0 && progress)
                      progress(static_cast<double>(end) / static_cast<double>(count));
                  });
@@ -108,99 +123,216 @@ class Stream {
   struct Worker {
     Worker(const Arena& arena, std::size_t bases)
         : wide(padded(arena.store.dim())),
-          sum(padded(arena.store.dim())),
-          head(arena.episodes.shape().ways, arena.store.dim()),
+          row(1, arena.store.dim()),
+          center(1, arena.store.dim()),
+          support(arena.episodes.shape().shots, arena.store.dim()),
+          prototype_norms(arena.episodes.shape().ways),
+          norms(std::max(bases,
+                         arena.episodes.shape().total_queries() * arena.episodes.shape().ways)),
           distances(arena.episodes.shape().total_queries() * arena.episodes.shape().ways),
           terms(distances.size()) {
-      if (bases > 0) surrogate.emplace(arena.episodes.shape(), bases);
+      if (bases == 0) return;
+      surrogate.emplace(arena.episodes.shape(), bases);
+      exact_support = Matrix<double>(arena.episodes.shape().shots, arena.store.dim());
+      exact_prototype = Matrix<double>(1, arena.store.dim());
     }
     std::vector<double> wide;
-    std::vector<double> sum;
-    PrototypeHead<Real> head;
-    std::vector<double> distances;
+    Matrix<Real> row;
+    Matrix<Real> center;
+    Matrix<Real> support;
+    std::vector<Real> prototype_norms;
+    std::vector<Real> norms;
+    std::vector<Real> distances;
     std::vector<double> terms;
     std::optional<SurrogateEpisode<Real>> surrogate;
+    Matrix<double> exact_support;
+    Matrix<double> exact_prototype;
+    std::optional<std::size_t> exact_way;  // whose prototype is in exact_prototype
   };
 
-  std::string place(const std::string& split, const std::string& view) const {
-    return arena_.store.view_file(split, view).string();
-  }
-
-  void transform_split(const Configuration& shared) {
-    const FeatureRows source = arena_.store.features(arena_.split, shared.view);
-    const RowTransformer transformer(source, shared.transform, place(arena_.split, shared.view));
-    parallel_for(arena_.threads, rows_.rows(), kRowGrain,
-                 [&](std::size_t begin, std::size_t end, unsigned worker) {
-                   for (std::size_t r = begin; r < end; ++r)
-                     transformer.row(r, workers_[worker]->wide.data(), rows_.row(r));
-                 });
-  }
-
-  void measure_base(const Configuration& shared) {
-    const FeatureRows source = arena_.store.features("base", shared.view);
-    const RowTransformer transformer(source, shared.transform, place("base", shared.view));
+  void fit_base_prototypes(const Configuration& shared, const std::vector<float>& center) {
+    if (base_view_name_ != shared.view) base_view_.load("base", shared.view);
+    base_view_name_ = shared.view;
+    const RowTransformer transformer(base_view_, shared.transform, center);
+    const kernels::Table& kernels = kernels::active();
     parallel_for(arena_.threads, base_rows_.size(), 1,
                  [&](std::size_t begin, std::size_t end, unsigned worker) {
-                   for (std::size_t c = begin; c < end; ++c)
-                     fit_base_prototype(transformer, c, *workers_[worker]);
-                 });
-    parallel_for(arena_.threads, rows_.rows(), kRowGrain,
-                 [&](std::size_t begin, std::size_t end, unsigned worker) {
-                   std::vector<double>& squared = workers_[worker]->sum;
-                   squared.resize(std::max(squared.size(), base_rows_.size()));
-                   for (std::size_t r = begin; r < end; ++r) {
-                     kernels::squared_distances(kernels::active(), rows_.row(r),
-                                                base_.prototypes.row(0), base_.prototypes.stride(),
-                                                base_rows_.size(), rows_.stride(), squared.data());
-                     for (std::size_t t = 0; t < base_rows_.size(); ++t)
-                       base_.of_samples.row(r)[t] = static_cast<Real>(std::sqrt(squared[t]));
+                   for (std::size_t t = begin; t < end; ++t) {
+                     fit_base_prototype(transformer, t, *workers_[worker]);
+                     const Real* self = base_.prototypes.row(t);
+                     base_.squared_norms[t] = 0;
+                     kernels::add_dots(kernels, &self, 1, &self, 1, base_.prototypes.stride(),
+                                       &base_.squared_norms[t], 1);
                    }
                  });
   }
 
   void fit_base_prototype(const RowTransformer& transformer, std::size_t base_class,
                           Worker& worker) {
-    Real* row = base_.prototypes.row(base_class);
     const std::size_t length = base_.prototypes.stride();
-    worker.sum.assign(length, 0.0);
+    double* sum = exact_base_.row(base_class);
+    std::fill_n(sum, length, 0.0);
+    Real* row = worker.row.row(0);
     for (const std::uint32_t index : base_rows_[base_class]) {
-      transformer.row(index, worker.wide.data(), row);
-      for (std::size_t i = 0; i < length; ++i) worker.sum[i] += static_cast<double>(row[i]);
+      transformer.columns(index, 0, length, worker.wide.data(), row);
+      for (std::size_t i = 0; i < length; ++i) sum[i] += static_cast<double>(row[i]);
     }
     const auto count = static_cast<double>(base_rows_[base_class].size());
-    for (std::size_t i = 0; i < length; ++i) row[i] = static_cast<Real>(worker.sum[i] / count);
+    for (std::size_t i = 0; i < length; ++i) {
+      sum[i] /= count;
+      base_.prototypes.row(base_class)[i] = static_cast<Real>(sum[i]);
+    }
   }
 
-  void run_episode(const Group& group, std::size_t index, Worker& worker) {
-    const Episode episode = arena_.episodes[index];
-    const std::size_t ways = arena_.episodes.shape().ways;
-    worker.head.fit(rows_.view(), episode.support);
-    for (std::size_t q = 0; q < episode.query.size(); ++q)
-      worker.head.squared_distances(rows_.row(episode.query[q]),
-                                    worker.distances.data() + q * ways);
-    for (double& distance : worker.distances) distance = std::sqrt(distance);
-    if (group.largest_R() > 0)
-      worker.surrogate->begin(base_, episode, worker.head.prototypes(), group.largest_R());
+  // Distances of all samples to the base prototypes.
+  void measure_samples(const RowTransformer& transformer) {
+    const kernels::Table& kernels = kernels::active();
+    const std::size_t bases = base_rows_.size();
+    parallel_for(arena_.threads, labels_.size(), kRowGrain,
+                 [&](std::size_t begin, std::size_t end, unsigned number) {
+                   Worker& worker = *workers_[number];
+                   for (std::size_t r = begin; r < end; ++r) {
+                     for (std::size_t t = 0; t < bases; ++t)
+                       worker.norms[t] = pass_.sample_squared_norm(r) + base_.squared_norms[t];
+                     Real* out = sample_to_base_.row(r);
+                     if (!kernels::distances(kernels, worker.norms.data(), base_.of_samples.row(r),
+                                             bases, out))
+                       continue;
+                     transformer.columns(r, 0, worker.row.stride(), worker.wide.data(),
+                                         worker.row.row(0));
+                     for (std::size_t t = 0; t < bases; ++t)
+                       if (is_close(out[t], worker.norms[t]))
+                         out[t] = plain_distance(worker.row.row(0), base_.prototypes.row(t));
+                   }
+                 });
+  }
 
+  // Where cancellation shows, distances are computed again from differences.
+  static bool is_close(Real distance, Real norms) { return distance * distance * 63 < norms; }
+
+  Real plain_distance(const Real* a, const Real* b) const {
+    const std::size_t length = padded(arena_.store.dim());
+    double squared = 0;
+    kernels::squared_distances(kernels::active(), a, b, length, 1, length, &squared);
+    return static_cast<Real>(std::sqrt(squared));
+  }
+
+  void run_episode(const Group& group, const RowTransformer& transformer, std::size_t e,
+                   Worker& worker) {
+    const Episode episode = arena_.episodes[range_.begin + e];
+    measure_episode(episode, transformer, e, worker);
+    if (group.largest_R() > 0) {
+      measure_prototypes(episode, e, *worker.surrogate);
+      worker.exact_way.reset();
+      worker.surrogate->begin(episode, worker.distances, sample_to_base_.view(), group.largest_R(),
+                              [&](std::size_t way, std::size_t base) {
+                                return exact_base_distance(episode, transformer, way, base, worker);
+                              });
+    }
     for (std::size_t i = 0; i < group.members.size(); ++i) {
       if (const auto* surrogate = std::get_if<Surrogate>(&group.members[i].geometry)) {
         worker.surrogate->grow_to(surrogate->R);
-        worker.surrogate->combine(worker.distances, surrogate->beta, surrogate->gamma,
-                                  worker.terms);
+        worker.surrogate->combine(surrogate->beta, surrogate->gamma, worker.terms);
       } else {
-        worker.terms = worker.distances;
+        std::ranges::copy(worker.distances, worker.terms.begin());
       }
       arena_.influence.to_terms(worker.terms);
-      visit_(group.first + i, index, worker.terms);
+      visit_(group.first + i, range_.begin + e, worker.terms);
+    }
+  }
+
+  // Distances of an episode's queries to its prototypes.
+  void measure_episode(const Episode& episode, const RowTransformer& transformer, std::size_t e,
+                       Worker& worker) {
+    const std::size_t ways = arena_.episodes.shape().ways;
+    for (std::size_t k = 0; k < ways; ++k)
+      worker.prototype_norms[k] = pass_.prototype_squared_norm(e, k);
+    for (std::size_t q = 0; q < episode.query.size(); ++q) {
+      const Real of_query = pass_.sample_squared_norm(episode.query[q]);
+      for (std::size_t k = 0; k < ways; ++k)
+        worker.norms[q * ways + k] = of_query + worker.prototype_norms[k];
+    }
+    const bool close = kernels::distances(kernels::active(), worker.norms.data(), pass_.dots(e),
+                                          worker.distances.size(), worker.distances.data());
+    if (!close) return;
+    for (std::size_t i = 0; i < worker.distances.size(); ++i)
+      if (is_close(worker.distances[i], worker.norms[i]))
+        worker.distances[i] = measure_again(episode, transformer, i / ways, i % ways, worker);
+  }
+
+  // A prototype from whole rows.
+  template <class T>
+  void fit_again(const Episode& episode, const RowTransformer& transformer, std::size_t way,
+                 Matrix<T>& support, std::vector<double>& wide, T* out) const {
+    const std::size_t shots = support.rows();
+    std::vector<const T*> rows;
+    for (std::size_t s = 0; s < shots; ++s) {
+      transformer.columns(episode.support[way * shots + s], 0, support.stride(), wide.data(),
+                          support.row(s));
+      rows.push_back(support.row(s));
+    }
+    kernels::mean(kernels::active(), rows.data(), shots, support.stride(), out);
+  }
+
+  double exact_base_distance(const Episode& episode, const RowTransformer& transformer,
+                             std::size_t way, std::size_t base, Worker& worker) const {
+    if (worker.exact_way != way)
+      fit_again(episode, transformer, way, worker.exact_support, worker.wide,
+                worker.exact_prototype.row(0));
+    worker.exact_way = way;
+    double squared = 0;
+    kernels::squared_distances(kernels::active(), worker.exact_prototype.row(0),
+                               exact_base_.row(base), exact_base_.stride(), 1, exact_base_.stride(),
+                               &squared);
+    return squared;
+  }
+
+  Real measure_again(const Episode& episode, const RowTransformer& transformer, std::size_t query,
+                     std::size_t way, Worker& worker) const {
+    const std::size_t length = worker.row.stride();
+    fit_again(episode, transformer, way, worker.support, worker.wide, worker.center.row(0));
+    transformer.columns(episode.query[query], 0, length, worker.wide.data(), worker.row.row(0));
+    return plain_distance(worker.row.row(0), worker.center.row(0));
+  }
+
+  // Distances of an episode's prototypes to the base prototypes. The dot product of a mean is the
+  // mean of dot products, so nothing of the length of a row is touched.
+  void measure_prototypes(const Episode& episode, std::size_t e,
+                          SurrogateEpisode<Real>& out) const {
+    const std::size_t shots = arena_.episodes.shape().shots;
+    const MatrixView<Real> distances = out.prototype_to_base();
+    for (std::size_t k = 0; k < distances.rows(); ++k) {
+      const auto support = episode.support.subspan(k * shots, shots);
+      if (shots == 1) {
+        std::copy_n(sample_to_base_.row(support[0]), distances.cols(), distances.row(k));
+        continue;
+      }
+      const auto norm = static_cast<double>(pass_.prototype_squared_norm(e, k));
+      for (std::size_t t = 0; t < distances.cols(); ++t) {
+        double dots = 0;
+        for (const SampleIndex row : support)
+          dots += static_cast<double>(base_.of_samples.row(row)[t]);
+        const double squared = norm + static_cast<double>(base_.squared_norms[t]) -
+                               2 * dots / static_cast<double>(shots);
+        distances[k][t] = static_cast<Real>(std::sqrt(std::max(0.0, squared)));
+      }
     }
   }
 
   const Arena& arena_;
   EpisodeRange range_;
   const MemberVisitor& visit_;
-  Matrix<Real> rows_;  // the split, transformed
+  std::vector<std::size_t> labels_;
+
+  DistancePass<Real> pass_;
+  LoadedView view_;
+  std::string view_name_;
+  LoadedView base_view_;
+  std::string base_view_name_;
   std::vector<std::vector<std::uint32_t>> base_rows_;
-  BaseDistances<Real> base_;
+  BaseDots<Real> base_;
+  Matrix<Real> sample_to_base_;  // distances, [samples x base classes]
+  Matrix<double> exact_base_;    // base prototypes, for close decisions
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
@@ -220,6 +352,7 @@ void stream_as(const Arena& arena, const Pool& members, EpisodeRange range,
 
 void stream_members(const Arena& arena, const Pool& members, EpisodeRange range,
                     const MemberVisitor& visit, const Progress& progress) {
+  if (arena.threads < 1) throw usage_error("at least one thread is needed");
   check_members(arena.store, arena.split, members, "the pool");
   if (arena.store.dim() < kFloatDim)
     stream_as<double>(arena, members, range, visit, progress);
@@ -250,6 +383,7 @@ std::vector<std::size_t> streaming_order(const Pool& members) {
 void check_members(const FeatureStore& store, const std::string& split, const Pool& members,
                    const std::string& origin) {
   (void)store.split(split);
+  if (members.empty()) throw usage_error(fmt::format("{}: has no members", origin));
   for (std::size_t i = 0; i < members.size(); ++i)
     if (!store.has_view(members[i].view))
       throw data_error(

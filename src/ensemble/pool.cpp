@@ -28,7 +28,7 @@ class MemberReader {
     if (!object.is_object()) throw data_error(where_ + ": is not an object");
   }
 
-  Configuration read() const {
+  [[nodiscard]] Configuration read() const {
     Configuration member;
     member.view = text("view");
     member.transform = {number("w"), number("b"), number("lambda"), flag("signed")};

@@ -37,6 +37,14 @@ void check_shape(const EpisodeShape& shape, std::size_t count) {
   if (count < 1) throw usage_error("--episodes must be at least 1");
 }
 
+// The shape has been checked: it fits the samples.
+void check_count(const EpisodeShape& shape, std::size_t count) {
+  constexpr std::size_t most_rows = std::size_t{1} << 33U;
+  if (count > most_rows / (shape.total_support() + shape.total_queries()))
+    throw usage_error(
+        fmt::format("--episodes {}: too many to be kept in memory; use fewer", count));
+}
+
 void check_samples(const SamplePool& samples, const EpisodeShape& shape) {
   if (samples.labels.size() > std::numeric_limits<SampleIndex>::max())
     throw data_error(fmt::format("{}: has more than 2^32 - 1 samples", samples.where));
@@ -47,7 +55,7 @@ void check_samples(const SamplePool& samples, const EpisodeShape& shape) {
   std::vector<std::size_t> sizes(samples.class_names.size());
   for (const std::size_t label : samples.labels) ++sizes[label];
   const auto smallest = std::ranges::min_element(sizes);
-  if (*smallest < shape.shots + shape.queries)
+  if (*smallest < shape.shots || *smallest - shape.shots < shape.queries)
     throw data_error(fmt::format(
         "{}: class '{}' has {} samples, fewer than {} shots + {} queries; lower --shots or "
         "--queries "
@@ -91,6 +99,7 @@ EpisodeList draw_episodes(const SamplePool& samples, const EpisodeShape& shape, 
                           std::size_t count, std::uint32_t seed) {
   check_shape(shape, count);
   check_samples(samples, shape);
+  check_count(shape, count);
   ClassRows classes = rows_by_class(samples);
   if (protocol == Protocol::dc) {
     const auto by_size = [](const auto& a, const auto& b) { return a.size() < b.size(); };

@@ -251,9 +251,8 @@ class Importer {
   }
 
   void write_labels(const std::string& split, const SplitLabels& labels) {
-    std::vector<std::int64_t> distinct = labels.values();
-    std::ranges::sort(distinct);
-    distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
+    const std::set<std::int64_t> sorted(labels.values().begin(), labels.values().end());
+    const std::vector<std::int64_t> distinct(sorted.begin(), sorted.end());
     std::vector<std::int64_t> indices;
     for (const std::int64_t label : labels.values())
       indices.push_back(std::ranges::lower_bound(distinct, label) - distinct.begin());

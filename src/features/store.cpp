@@ -94,7 +94,8 @@ FeatureRows::FeatureRows(const std::filesystem::path& file, std::size_t samples,
 FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(folder)) {
   const std::filesystem::path file = folder_ / "store.json";
   const std::string where = file.string();
-  if (!std::filesystem::exists(file))
+  std::error_code unreadable;
+  if (!std::filesystem::exists(file, unreadable))
     throw data_error(
         fmt::format("{}: is not there, so {} is no feature store; make one with "
                     "'deepvoro store create'",
@@ -104,6 +105,8 @@ FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(fol
     document = json::parse(read_text(file));
   } catch (const json::parse_error& error) {
     throw data_error(fmt::format("{}: is broken JSON at byte {}", where, error.byte));
+  } catch (const json::out_of_range&) {
+    throw data_error(fmt::format("{}: holds a number that is out of range", where));
   }
   if (!document.is_object() || document.value("format", json()) != "deepvoro-store")
     throw data_error(fmt::format("{}: \"format\" must be \"deepvoro-store\"", where));

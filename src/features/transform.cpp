@@ -4,15 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <utility>
 
 #include "deepvoro/core/error.hpp"
+#include "deepvoro/core/matrix.hpp"
+#include "deepvoro/core/parallel.hpp"
 
 namespace deepvoro {
 namespace {
 
 using kernels::Ladder;
 using kernels::RowStatus;
+
+constexpr std::size_t kRowGrain = 128;
 
 Ladder ladder_for(double lambda) {
   if (lambda == 1) return Ladder::identity;
@@ -25,17 +31,63 @@ Ladder ladder_for(double lambda) {
   return Ladder::power;
 }
 
-kernels::RowTransform plan_for(const Transform& transform) {
-  if (!std::isfinite(transform.w) || !std::isfinite(transform.b) ||
-      !std::isfinite(transform.lambda))
+// log(wz + b) is kept as log(wz/b + 1), which is 0 where a ReLU feature is.
+bool logarithm_has_origin(const Transform& transform) {
+  return transform.lambda == 0 && !transform.is_signed && transform.b > 0;
+}
+
+kernels::RowTransform exact_plan(const Transform& transform) {
+  // Beyond these, squares of results leave the range of float32.
+  constexpr double largest = 1e9;
+  constexpr double largest_power = 8;
+  const double w = std::abs(transform.w);
+  if (!(w == 0 || (w >= 1 / largest && w <= largest)) || !(std::abs(transform.b) <= largest) ||
+      !(std::abs(transform.lambda) <= largest_power))
     throw data_error(
-        fmt::format("transformation {}: w, b and lambda must be finite numbers", transform.id()));
+        fmt::format("transformation {}: w must be 0 or of size {} to {}, b at most {}, "
+                    "lambda from -{} to {}",
+                    transform.id(), 1 / largest, largest, largest, largest_power, largest_power));
   kernels::RowTransform plan{transform.w, transform.b, transform.lambda, transform.is_signed,
                              ladder_for(transform.lambda)};
-  // The image of a zero element: most elements of a ReLU feature lie there or near.
-  double origin = 0;
-  if (kernels::active().transform(plan, 0, 1, &origin) == RowStatus::ok) plan.shift = origin;
+  if (logarithm_has_origin(transform)) {
+    double origin = 0;
+    kernels::active().transform(plan, 0, 1, &origin);
+    plan.shift = origin;
+  }
   return plan;
+}
+
+kernels::QuickTransform quick_plan(const Transform& transform) {
+  const bool origin = logarithm_has_origin(transform);
+  const bool any_sign = transform.lambda == 1 || transform.lambda == 2;
+  return {.w = static_cast<float>(origin ? transform.w / transform.b : transform.w),
+          .b = origin ? 1.0F : static_cast<float>(transform.b),
+          .ladder = ladder_for(transform.lambda),
+          .lowest = any_sign                ? -std::numeric_limits<float>::infinity()
+                    : transform.lambda == 0 ? std::numeric_limits<float>::min()
+                                            : 0.0F};
+}
+
+bool has_quick_plan(const Transform& transform) {
+  const Ladder ladder = ladder_for(transform.lambda);
+  return !transform.is_signed && ladder != Ladder::power && ladder != Ladder::even_power &&
+         ladder != Ladder::odd_power;
+}
+
+double widen(ElementType element, const std::byte* from, std::size_t count, double* out) {
+  const kernels::Table& kernels = kernels::active();
+  return element == ElementType::float16
+             ? kernels.widen_float16(reinterpret_cast<const std::uint16_t*>(from), count, out)
+             : kernels.widen_float32(reinterpret_cast<const float*>(from), count, out);
+}
+
+[[noreturn]] void refuse_infinite(const std::string& file, std::size_t row,
+                                  std::span<const double> values) {
+  const auto bad = std::ranges::find_if(values, [](double v) { return !std::isfinite(v); });
+  throw data_error(fmt::format(
+      "{}: row {}, column {}: the value is {}; features must be finite, remove or repair "
+      "this row",
+      file, row, bad - values.begin(), bad == values.end() ? 0 : *bad));
 }
 
 }  // namespace
@@ -51,63 +103,136 @@ std::vector<Transform> eight_transforms(double b0) {
   return transforms;
 }
 
-RowTransformer::RowTransformer(const FeatureRows& rows, const Transform& transform,
-                               std::string where)
-    : rows_(rows),
-      transform_(transform),
-      plan_(plan_for(transform)),
-      where_(std::move(where)),
-      kernels_(kernels::active()) {}
-
-double RowTransformer::widen(std::size_t index, double* scratch) const {
-  const std::byte* from = rows_.row(index);
-  return rows_.element() == ElementType::float16
-             ? kernels_.widen_float16(reinterpret_cast<const std::uint16_t*>(from), rows_.dim(),
-                                      scratch)
-             : kernels_.widen_float32(reinterpret_cast<const float*>(from), rows_.dim(), scratch);
+void LoadedView::load(const std::string& split, const std::string& view) {
+  const FeatureRows source = store_.features(split, view);
+  file_ = store_.view_file(split, view).string();
+  element_ = source.element();
+  norms_.resize(source.rows());
+  const std::size_t item = element_size(element_);
+  const std::size_t bytes = source.rows() * dim() * item;
+  if (blocks_.cols() < bytes) blocks_ = Matrix<std::byte>(1, bytes);
+  parallel_for(threads_, rows(), kRowGrain, [&](std::size_t begin, std::size_t end, unsigned) {
+    std::vector<double> wide(padded(dim()));
+    for (std::size_t row = begin; row < end; ++row) {
+      norms_[row] = widen(element_, source.row(row), dim(), wide.data());
+      // Squares of float32 values cannot overflow a double: the norm is finite just when the row
+      // is.
+      if (!std::isfinite(norms_[row])) refuse_infinite(file_, row, {wide.data(), dim()});
+      for (std::size_t column = 0; column < dim(); column += block_columns_) {
+        const Run to = run(row, column);
+        // The memory is ours: run() only promises others not to write.
+        std::memcpy(const_cast<std::byte*>(to.data), source.row(row) + column * item,
+                    to.count * item);
+      }
+    }
+  });
 }
 
-void RowTransformer::transform_in_scratch(std::size_t index, double* scratch) const {
-  const double norm = widen(index, scratch);
-  const RowStatus status = kernels_.transform(plan_, norm, rows_.dim(), scratch);
-  if (status != RowStatus::ok) explain(status, index, scratch);
+LoadedView::Run LoadedView::run(std::size_t row, std::size_t column) const {
+  const std::size_t block_begin = column / block_columns_ * block_columns_;
+  const std::size_t width = std::min(block_columns_, dim() - block_begin);
+  const std::size_t offset = block_begin * rows() + row * width + (column - block_begin);
+  return {blocks_.row(0) + offset * element_size(element_), width - (column - block_begin)};
+}
+
+std::vector<float> center_of(const LoadedView& view, const Transform& transform) {
+  constexpr std::size_t most_samples = 16;
+  const std::size_t dim = view.dim();
+  const std::size_t samples = std::min(most_samples, view.rows());
+  const RowTransformer transformer(view, transform, std::vector<float>(dim));
+  std::vector<double> scratch(padded(dim));
+  std::vector<double> row(padded(dim));
+  std::vector<double> sum(dim);
+  for (std::size_t i = 0; i < samples; ++i) {
+    transformer.columns(i * view.rows() / samples, 0, padded(dim), scratch.data(), row.data());
+    for (std::size_t c = 0; c < dim; ++c) sum[c] += row[c];
+  }
+  std::vector<float> center(dim);
+  for (std::size_t c = 0; c < dim; ++c)
+    center[c] = static_cast<float>(sum[c] / static_cast<double>(std::max<std::size_t>(samples, 1)));
+  return center;
+}
+
+RowTransformer::RowTransformer(const LoadedView& view, const Transform& transform,
+                               std::vector<float> center)
+    : view_(view),
+      transform_(transform),
+      exact_(exact_plan(transform)),
+      quick_(quick_plan(transform)),
+      has_quick_(has_quick_plan(transform)),
+      center_(std::move(center)),
+      kernels_(kernels::active()) {}
+
+template <class Real>
+void RowTransformer::columns(std::size_t row, std::size_t begin, std::size_t count, double* scratch,
+                             Real* out) const {
+  const std::size_t end = begin + std::min(count, view_.dim() - begin);
+  std::fill(out + (end - begin), out + count, Real{0});
+  for (std::size_t column = begin; column < end;) {
+    LoadedView::Run run = view_.run(row, column);
+    run.count = std::min(run.count, end - column);
+    part(row, column, run, scratch, out + (column - begin));
+    column += run.count;
+  }
 }
 
 template <class Real>
-void RowTransformer::row(std::size_t index, double* scratch, Real* out) const {
-  transform_in_scratch(index, scratch);
-  const std::size_t length = padded(rows_.dim());
-  for (std::size_t i = 0; i < length; ++i) out[i] = static_cast<Real>(scratch[i]);
+void RowTransformer::part(std::size_t row, std::size_t begin, LoadedView::Run run, double* scratch,
+                          Real* out) const {
+  if constexpr (std::is_same_v<Real, float>)
+    if (quick_part(row, begin, run, out)) return;
+  exact_part(row, begin, run, scratch);
+  for (std::size_t i = 0; i < run.count; ++i)
+    out[i] = static_cast<Real>(scratch[i] - static_cast<double>(center_[begin + i]));
 }
 
-template void RowTransformer::row(std::size_t, double*, float*) const;
-template void RowTransformer::row(std::size_t, double*, double*) const;
+template void RowTransformer::columns(std::size_t, std::size_t, std::size_t, double*, float*) const;
+template void RowTransformer::columns(std::size_t, std::size_t, std::size_t, double*,
+                                      double*) const;
 
-void RowTransformer::explain(RowStatus status, std::size_t index, double* scratch) const {
-  const double norm = widen(index, scratch);
-  for (std::size_t column = 0; column < rows_.dim(); ++column) {
-    const double value = scratch[column];
-    const auto fail = [&](const std::string& what) {
-      throw data_error(fmt::format("{}: row {}, column {}: the value is {}{}", where_, index,
-                                   column, value, what));
-    };
-    if (!std::isfinite(value)) fail("; features must be finite, remove or repair this row");
+bool RowTransformer::quick_part(std::size_t row, std::size_t begin, LoadedView::Run run,
+                                float* out) const {
+  if (!has_quick_) return false;
+  const double norm = view_.norm(row);
+  const auto scale = static_cast<float>(norm > 0 ? 1 / norm : 0);
+  if (!std::isfinite(scale)) return false;
+  const float* center = center_.data() + begin;
+  return view_.element() == ElementType::float16
+             ? kernels_.quick_float16(quick_, reinterpret_cast<const std::uint16_t*>(run.data),
+                                      scale, center, run.count, out)
+             : kernels_.quick_float32(quick_, reinterpret_cast<const float*>(run.data), scale,
+                                      center, run.count, out);
+}
 
-    double alone = value;  // transformed by itself, it shows whether it is the culprit
-    if (status == RowStatus::not_finite ||
-        kernels_.transform(plan_, norm, 1, &alone) == RowStatus::ok)
-      continue;
-    const double y = transform_.w * (norm > 0 ? value / norm : 0) + transform_.b;
+void RowTransformer::exact_part(std::size_t row, std::size_t begin, LoadedView::Run run,
+                                double* scratch) const {
+  widen(view_.element(), run.data, run.count, scratch);
+  const RowStatus status = kernels_.transform(exact_, view_.norm(row), run.count, scratch);
+  if (status != RowStatus::ok) explain(status, row, begin, run, scratch);
+}
+
+void RowTransformer::explain(RowStatus status, std::size_t row, std::size_t begin,
+                             LoadedView::Run run, double* scratch) const {
+  const double norm = view_.norm(row);
+  widen(view_.element(), run.data, run.count, scratch);
+  for (std::size_t i = 0; i < run.count; ++i) {
+    const double value = scratch[i];
+    double alone = value;
+    if (kernels_.transform(exact_, norm, 1, &alone) == RowStatus::ok) continue;
+    const std::string place =
+        fmt::format("{}: row {}, column {}: the value is {}", view_.file(), row, begin + i, value);
     if (status == RowStatus::overflow)
-      fail(fmt::format(
-          ", which transformation {} takes beyond float32; choose another lambda, w or b",
+      throw data_error(fmt::format(
+          "{}, which transformation {} takes beyond float32; choose another lambda, w or b", place,
           transform_.id()));
-    fail(fmt::format(
-        ", so w*z + b is {:.6g}, which has no {}; use --signed, a larger b or another lambda", y,
+    const double y = transform_.w * (norm > 0 ? value / norm : 0) + transform_.b;
+    throw data_error(fmt::format(
+        "{}, so w*z + b is {:.6g}, which has no {}; use --signed, a larger b or another lambda",
+        place, y,
         transform_.lambda == 0 ? "logarithm" : fmt::format("power {}", transform_.lambda)));
   }
-  throw internal_error(
-      fmt::format("{}: row {} cannot be transformed, but each of its values can", where_, index));
+  throw internal_error(fmt::format("{}: row {} cannot be transformed, but each of its values can",
+                                   view_.file(), row));
 }
 
 }  // namespace deepvoro

@@ -26,10 +26,17 @@ std::vector<Matrix<double>> copies_of(std::span<const MatrixView<const double>> 
   return copies;
 }
 
+void check_room(std::span<const double> out, std::size_t cells) {
+  if (out.size() != cells)
+    throw usage_error(fmt::format("room for {} influences was given, the diagram has {} cells",
+                                  out.size(), cells));
+}
+
 void squared_distances(const Matrix<double>& centers, Point query, std::span<double> out) {
   if (query.size() != centers.cols())
     throw usage_error(
         fmt::format("the query has {} dimensions, the diagram {}", query.size(), centers.cols()));
+  check_room(out, centers.rows());
   Matrix<double> padded_query(1, query.size());
   std::ranges::copy(query, padded_query.row(0));
   kernels::active().squared_distances_double(padded_query.row(0), centers.row(0), centers.stride(),
@@ -38,7 +45,7 @@ void squared_distances(const Matrix<double>& centers, Point query, std::span<dou
 
 void distances(const Matrix<double>& centers, Point query, std::span<double> out) {
   squared_distances(centers, query, out);
-  for (double& value : out.first(centers.rows())) value = std::sqrt(value);
+  for (double& value : out) value = std::sqrt(value);
 }
 
 }  // namespace
@@ -85,6 +92,7 @@ ClusterInducedDiagram::ClusterInducedDiagram(std::span<const MatrixView<const do
     : clusters_(copies_of(clusters)), influence_(influence) {}
 
 void ClusterInducedDiagram::influence(Point query, std::span<double> out) const {
+  check_room(out, cells());
   std::vector<double> terms;
   for (std::size_t k = 0; k < cells(); ++k) {
     terms.resize(clusters_[k].rows());
@@ -108,6 +116,7 @@ void ClusterToClusterDiagram::influence(std::span<const Point> query, std::span<
   if (query.size() != members_.size())
     throw usage_error(fmt::format("the query has {} points, the diagram {} members", query.size(),
                                   members_.size()));
+  check_room(out, cells());
   std::ranges::fill(out, 0.0);
   std::vector<double> terms(cells());
   for (std::size_t i = 0; i < members_.size(); ++i) {

@@ -1,32 +1,30 @@
 #include "deepvoro/geometry/surrogate.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <limits>
 
 namespace deepvoro {
 namespace {
 
-double reciprocal_of_sum(std::span<const double> values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum > 0 ? 1 / sum : 0;
-}
+// Distances that differ by less, relatively, may be in either order.
+template <class Real>
+constexpr Real kResolution = 16 * std::numeric_limits<Real>::epsilon();
 
 }  // namespace
 
-void SurrogateClasses::select(MatrixView<const double> distances, std::size_t largest_R) {
+template <class Real>
+void SurrogateClasses<Real>::select(MatrixView<const Real> distances, std::size_t largest_R,
+                                    const ExactDistance& exact) {
   const std::size_t bases = distances.cols();
   const std::size_t levels = std::min(largest_R, bases);
   const std::size_t never = levels + 1;
   joins_at_.assign(bases, never);
-  order_.resize(bases);
+  const std::size_t sorted = std::min(levels + 1, bases);  // one more, to see whether it is close
   for (std::size_t k = 0; k < distances.rows(); ++k) {
-    const std::span<const double> of_prototype = distances[k];
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    const auto nearer = [&](std::size_t a, std::size_t b) {
-      return of_prototype[a] != of_prototype[b] ? of_prototype[a] < of_prototype[b] : a < b;
-    };
-    std::ranges::partial_sort(order_, order_.begin() + static_cast<std::ptrdiff_t>(levels), nearer);
+    const std::span<const Real> of_prototype = distances[k];
+    order_.clear();
+    for (std::size_t t = 0; t < bases; ++t) insert_if_near(of_prototype, t, sorted);
+    settle_close_ones(of_prototype, k, sorted, exact);
     for (std::size_t place = 0; place < levels; ++place)
       joins_at_[order_[place]] = std::min(joins_at_[order_[place]], place + 1);
   }
@@ -40,17 +38,62 @@ void SurrogateClasses::select(MatrixView<const double> distances, std::size_t la
   }
 }
 
-std::span<const std::size_t> SurrogateClasses::joining_at(std::size_t R) const {
+// Keeps order_ the `most` nearest of the base classes seen so far, sorted; of equals the first
+// stays ahead.
+template <class Real>
+void SurrogateClasses<Real>::insert_if_near(std::span<const Real> distances, std::size_t base,
+                                            std::size_t most) {
+  if (order_.size() == most) {
+    if (distances[base] >= distances[order_.back()]) return;
+    order_.pop_back();
+  }
+  std::size_t place = order_.size();
+  order_.push_back(base);
+  for (; place > 0 && distances[base] < distances[order_[place - 1]]; --place)
+    order_[place] = order_[place - 1];
+  order_[place] = base;
+}
+
+// A base class outside the sorted ones can be as close as the last of them.
+template <class Real>
+void SurrogateClasses<Real>::add_close_ones_beyond(std::span<const Real> distances, std::size_t way,
+                                                   const ExactDistance& exact) {
+  const Real last = distances[order_.back()];
+  for (std::size_t t = 0; t < distances.size(); ++t)
+    if (distances[t] >= last && distances[t] - last <= kResolution<Real> * distances[t] &&
+        std::ranges::find(order_, t) == order_.end())
+      close_.emplace_back(exact(way, t), t);
+}
+
+template <class Real>
+void SurrogateClasses<Real>::settle_close_ones(std::span<const Real> distances, std::size_t way,
+                                               std::size_t sorted, const ExactDistance& exact) {
+  for (std::size_t begin = 0; begin < sorted;) {
+    std::size_t end = begin + 1;
+    while (end < sorted && distances[order_[end]] - distances[order_[end - 1]] <=
+                               kResolution<Real> * distances[order_[end]])
+      ++end;
+    if (end - begin > 1) {
+      close_.clear();
+
+      for (std::size_t i = begin; i < end; ++i)
+        close_.emplace_back(exact(way, order_[i]), order_[i]);
+      if (end == sorted) add_close_ones_beyond(distances, way, exact);
+
+      std::ranges::sort(close_);
+      for (std::size_t i = begin; i < end; ++i) order_[i] = close_[i - begin].second;
+    }
+    begin = end;
+  }
+}
+
+template <class Real>
+std::span<const std::size_t> SurrogateClasses<Real>::joining_at(std::size_t R) const {
   if (R >= begin_.size()) return {};
   return {joined_.data() + begin_[R - 1], begin_[R] - begin_[R - 1]};
 }
 
-void combine_representations(std::span<const double> d, std::span<const double> surrogate_d,
-                             double beta, double gamma, std::span<double> out) {
-  const double feature_scale = beta * reciprocal_of_sum(d);
-  const double surrogate_scale = gamma * reciprocal_of_sum(surrogate_d);
-  for (std::size_t k = 0; k < out.size(); ++k)
-    out[k] = feature_scale * d[k] + surrogate_scale * surrogate_d[k];
-}
+template class SurrogateClasses<float>;
+template class SurrogateClasses<double>;
 
 }  // namespace deepvoro

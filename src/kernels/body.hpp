@@ -59,6 +59,139 @@ void squared_distances(const Real* query, const Real* centers, std::size_t strid
   }
 }
 
+// How many dot products share the loading of a query and of a center.
+constexpr std::size_t kCenterBlock = 5;
+
+template <std::size_t Queries, std::size_t Centers>
+void add_dots_block(const float* const* queries, const float* const* centers, std::size_t length,
+                    float* out, std::size_t out_stride) {
+  constexpr std::size_t dots = Queries * Centers;
+  alignas(32) float sums[(dots + 7) / 8 * 8];
+  dot_products<Queries, Centers>(queries, centers, length, sums);
+  if (out_stride == Centers) return add_in_fours<dots>(sums, out);
+  for (std::size_t q = 0; q < Queries; ++q)
+    for (std::size_t c = 0; c < Centers; ++c) out[q * out_stride + c] += sums[q * Centers + c];
+}
+
+template <std::size_t Queries>
+void add_dots_to_centers(const float* const* queries, const float* const* centers,
+                         std::size_t center_count, std::size_t length, float* out,
+                         std::size_t out_stride) {
+  std::size_t c = 0;
+  for (; c + kCenterBlock <= center_count; c += kCenterBlock)
+    add_dots_block<Queries, kCenterBlock>(queries, centers + c, length, out + c, out_stride);
+  switch (center_count - c) {
+    case 4:
+      return add_dots_block<Queries, 4>(queries, centers + c, length, out + c, out_stride);
+    case 3:
+      return add_dots_block<Queries, 3>(queries, centers + c, length, out + c, out_stride);
+    case 2:
+      return add_dots_block<Queries, 2>(queries, centers + c, length, out + c, out_stride);
+    case 1:
+      return add_dots_block<Queries, 1>(queries, centers + c, length, out + c, out_stride);
+    default:
+      return;
+  }
+}
+
+void add_dots_float(const float* const* queries, std::size_t query_count,
+                    const float* const* centers, std::size_t center_count, std::size_t length,
+                    float* out, std::size_t out_stride) {
+  std::size_t q = 0;
+  for (; q + kQueryBlock <= query_count; q += kQueryBlock)
+    add_dots_to_centers<kQueryBlock>(queries + q, centers, center_count, length,
+                                     out + q * out_stride, out_stride);
+  for (; q < query_count; ++q)
+    add_dots_to_centers<1>(queries + q, centers, center_count, length, out + q * out_stride,
+                           out_stride);
+}
+
+void add_dots_double(const double* const* queries, std::size_t query_count,
+                     const double* const* centers, std::size_t center_count, std::size_t length,
+                     double* out, std::size_t out_stride) {
+  for (std::size_t q = 0; q < query_count; ++q)
+    for (std::size_t c = 0; c < center_count; ++c) {
+      DoubleLanes partial = DoubleLanes::zero();
+      for (std::size_t d = 0; d < length; d += 16)
+        partial = multiply_add(DoubleLanes::load(queries[q] + d), DoubleLanes::load(centers[c] + d),
+                               partial);
+      out[q * out_stride + c] += sum(partial);
+    }
+}
+
+template <class Real>
+Real fused(Real a, Real b, Real c) {
+  if constexpr (sizeof(Real) == sizeof(float))
+    return fmaf(a, b, c);
+  else
+    return fma(a, b, c);
+}
+
+template <class Real>
+Real root(Real x) {
+  if constexpr (sizeof(Real) == sizeof(float))
+    return sqrtf(x);
+  else
+    return sqrt(x);
+}
+
+template <class Real>
+void mean(const Real* const* rows, std::size_t count, std::size_t length, Real* out) {
+  const Real* first = rows[0];
+  for (std::size_t i = 0; i < length; ++i) out[i] = 0;
+  for (std::size_t r = 1; r < count; ++r) {
+    const Real* row = rows[r];
+    for (std::size_t i = 0; i < length; ++i) out[i] += row[i] - first[i];
+  }
+  const Real share = Real{1} / static_cast<Real>(count);
+  for (std::size_t i = 0; i < length; ++i) out[i] = fused(out[i], share, first[i]);
+}
+
+template <class Real>
+bool distances(const Real* norms, const Real* dots, std::size_t count, Real* out) {
+  int close = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Real squared = fused(Real{-2}, dots[i], norms[i]);
+    close |= squared * 64 < norms[i] ? 1 : 0;
+    out[i] = root(squared > 0 ? squared : Real{0});
+  }
+  return close != 0;
+}
+
+template <class Real>
+void grow_surrogate(const Real* of_queries, const Real* of_ways, std::size_t ways,
+                    std::size_t stride, Real* sums) {
+  for (std::size_t k = 0; k < ways; ++k) {
+    const Real of_way = of_ways[k];
+    Real* of_sum = sums + k * stride;
+    for (std::size_t q = 0; q < stride; ++q) {
+      const Real difference = of_queries[q] - of_way;
+      of_sum[q] = fused(difference, difference, of_sum[q]);
+    }
+  }
+}
+
+template <class Real>
+void combine_surrogate(const Real* features, const Real* sums, Real beta, Real gamma,
+                       std::size_t ways, std::size_t stride, Real* values) {
+  for (std::size_t begin = 0; begin < stride; begin += 16) {
+    Real total[16] = {};
+    for (std::size_t k = 0; k < ways; ++k)
+      for (std::size_t i = 0; i < 16; ++i) {
+        const Real distance = root(sums[k * stride + begin + i]);
+        values[k * stride + begin + i] = distance;
+        total[i] += distance;
+      }
+    Real scale[16];
+    for (std::size_t i = 0; i < 16; ++i) scale[i] = total[i] > 0 ? gamma / total[i] : Real{0};
+    for (std::size_t k = 0; k < ways; ++k)
+      for (std::size_t i = 0; i < 16; ++i) {
+        const std::size_t at = k * stride + begin + i;
+        values[at] = fused(beta, features[at], values[at] * scale[i]);
+      }
+  }
+}
+
 double norm_of_widened(double* row, std::size_t dim) {
   const std::size_t length = deepvoro::padded(dim);
   for (std::size_t i = dim; i < length; ++i) row[i] = 0;
@@ -80,9 +213,59 @@ double widen_float32(const float* row, std::size_t dim, double* out) {
   return norm_of_widened(out, dim);
 }
 
-template <class Function>
-void each(double* row, std::size_t dim, Function function) {
+template <class Real, class Function>
+void each(Real* row, std::size_t dim, Function function) {
   for (std::size_t i = 0; i < dim; ++i) row[i] = function(row[i]);
+}
+
+// `row` holds elements as they are in the store and receives the results.
+bool quick_transform(const dk::QuickTransform& t, float scale, const float* center,
+                     std::size_t count, float* row) {
+  constexpr float far = 1e18F;  // its square is still a float
+  const float w = t.w * scale;
+  const float b = t.b;
+  const float lowest = t.lowest;
+  unsigned outside = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    row[i] = fmaf(w, row[i], b);
+    outside |= row[i] >= lowest && row[i] <= far ? 0U : 1U;
+  }
+  if (outside != 0) return false;
+
+  const auto each_less_center = [&](auto function) {
+    for (std::size_t i = 0; i < count; ++i) row[i] = function(row[i]) - center[i];
+  };
+  switch (t.ladder) {
+    case dk::Ladder::identity:
+      each_less_center([](float y) { return y; });
+      return true;
+    case dk::Ladder::square_root:
+      each_less_center([](float y) { return sqrtf(y); });
+      return true;
+    case dk::Ladder::three_quarters:
+      each_less_center([](float y) { return sqrtf(y) * sqrtf(sqrtf(y)); });
+      return true;
+    case dk::Ladder::square:
+      each_less_center([](float y) { return y * y; });
+      return true;
+    case dk::Ladder::logarithm:
+      each_less_center([](float y) { return quick_log(y); });
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool quick_float16(const dk::QuickTransform& t, const std::uint16_t* row, float scale,
+                   const float* center, std::size_t count, float* out) {
+  widen_half(row, count, out);
+  return quick_transform(t, scale, center, count, out);
+}
+
+bool quick_float32(const dk::QuickTransform& t, const float* row, float scale, const float* center,
+                   std::size_t count, float* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = row[i];
+  return quick_transform(t, scale, center, count, out);
 }
 
 void climb_ladder(const dk::RowTransform& t, double* row, std::size_t dim) {
@@ -170,13 +353,25 @@ void power(double* values, std::size_t count, double exponent) {
 }
 
 constexpr dk::Table make_table(dk::Level level) {
-  return {level,
-          widen_float16,
-          widen_float32,
-          transform,
-          squared_distances<float>,
-          squared_distances<double>,
-          power};
+  return {.level = level,
+          .widen_float16 = widen_float16,
+          .widen_float32 = widen_float32,
+          .transform = transform,
+          .quick_float16 = quick_float16,
+          .quick_float32 = quick_float32,
+          .add_dots_float = add_dots_float,
+          .add_dots_double = add_dots_double,
+          .mean_float = mean<float>,
+          .mean_double = mean<double>,
+          .distances_float = distances<float>,
+          .distances_double = distances<double>,
+          .grow_surrogate_float = grow_surrogate<float>,
+          .grow_surrogate_double = grow_surrogate<double>,
+          .combine_surrogate_float = combine_surrogate<float>,
+          .combine_surrogate_double = combine_surrogate<double>,
+          .squared_distances_float = squared_distances<float>,
+          .squared_distances_double = squared_distances<double>,
+          .power = power};
 }
 
 }  // namespace

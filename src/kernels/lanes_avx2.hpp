@@ -66,6 +66,72 @@ inline double sum(const FloatLanes& lanes) {
                           _mm256_cvtps_pd(_mm256_extractf128_ps(lanes.high, 1))}});
 }
 
+constexpr std::size_t kQueryBlock = 2;
+
+// One half of the sixteen partial sums of Queries x Centers dot products. Half, because all of them
+// do not fit into the registers at once; not inlined, because the compiler would try to.
+template <std::size_t Queries, std::size_t Centers>
+[[gnu::noinline]] void half_of_partial_dots(const float* const* queries,
+                                            const float* const* centers, std::size_t half,
+                                            std::size_t length, float (*partial)[16]) {
+  __m256 sums[Queries][Centers];
+  for (auto& of_query : sums)
+    for (__m256& of_dot : of_query) of_dot = _mm256_setzero_ps();
+  for (std::size_t d = half; d < length; d += 16) {
+    __m256 q[Queries];
+    for (std::size_t i = 0; i < Queries; ++i) q[i] = _mm256_loadu_ps(queries[i] + d);
+    for (std::size_t k = 0; k < Centers; ++k) {
+      const __m256 c = _mm256_loadu_ps(centers[k] + d);
+      for (std::size_t i = 0; i < Queries; ++i) sums[i][k] = _mm256_fmadd_ps(q[i], c, sums[i][k]);
+    }
+  }
+  for (std::size_t i = 0; i < Queries; ++i)
+    for (std::size_t k = 0; k < Centers; ++k)
+      _mm256_store_ps(partial[i * Centers + k] + half, sums[i][k]);
+}
+
+// Queries x Centers dot products, rounded up to a multiple of eight. Sixteen partial sums are
+// joined by the tree every level follows: first the two halves, then neighbours, then neighbours of
+// these, then the two that are left.
+template <std::size_t Queries, std::size_t Centers>
+void dot_products(const float* const* queries, const float* const* centers, std::size_t length,
+                  float* out) {
+  constexpr std::size_t dots = (Queries * Centers + 7) / 8 * 8;
+  alignas(32) float partial[dots][16];
+  half_of_partial_dots<Queries, Centers>(queries, centers, 0, length, partial);
+  half_of_partial_dots<Queries, Centers>(queries, centers, 8, length, partial);
+  __m256 eight[dots];
+  for (std::size_t dot = 0; dot < dots; ++dot)
+    eight[dot] = dot < Queries * Centers
+                     ? _mm256_add_ps(_mm256_load_ps(partial[dot]), _mm256_load_ps(partial[dot] + 8))
+                     : _mm256_setzero_ps();
+  for (std::size_t dot = 0; dot < dots; dot += 4) {
+    const __m256 four = _mm256_hadd_ps(_mm256_hadd_ps(eight[dot], eight[dot + 1]),
+                                       _mm256_hadd_ps(eight[dot + 2], eight[dot + 3]));
+    _mm_store_ps(out + dot,
+                 _mm_add_ps(_mm256_castps256_ps128(four), _mm256_extractf128_ps(four, 1)));
+  }
+}
+
+// out += from, four at a time: as wide as they were written, so that no load has to wait for two
+// stores.
+template <std::size_t Count>
+void add_in_fours(const float* from, float* out) {
+  std::size_t i = 0;
+  for (; i + 4 <= Count; i += 4)
+    _mm_storeu_ps(out + i, _mm_add_ps(_mm_loadu_ps(out + i), _mm_load_ps(from + i)));
+  for (; i < Count; ++i) out[i] += from[i];
+}
+
+inline void widen_half(const std::uint16_t* from, std::size_t count, float* to) {
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
+  }
+  for (; i < count; ++i) to[i] = _cvtsh_ss(from[i]);
+}
+
 inline void widen_half(const std::uint16_t* from, std::size_t count, double* to) {
   std::size_t i = 0;
   for (; i + 4 <= count; i += 4) {

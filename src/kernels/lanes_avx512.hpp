@@ -54,6 +54,62 @@ inline double sum(const FloatLanes& lanes) {
                          _mm512_cvtps_pd(_mm512_extractf32x8_ps(lanes.all, 1))});
 }
 
+constexpr std::size_t kQueryBlock = 3;
+
+// Queries x Centers dot products, rounded up to a multiple of eight. Sixteen partial sums are
+// joined by the tree every level follows: first the two halves, then neighbours, then neighbours of
+// these, then the two that are left.
+template <std::size_t Queries, std::size_t Centers>
+void dot_products(const float* const* queries, const float* const* centers, std::size_t length,
+                  float* out) {
+  __m512 sums[Queries][Centers];
+  for (auto& of_query : sums)
+    for (__m512& of_dot : of_query) of_dot = _mm512_setzero_ps();
+  for (std::size_t d = 0; d < length; d += 16) {
+    __m512 q[Queries];
+    for (std::size_t i = 0; i < Queries; ++i) q[i] = _mm512_loadu_ps(queries[i] + d);
+    for (std::size_t k = 0; k < Centers; ++k) {
+      const __m512 c = _mm512_loadu_ps(centers[k] + d);
+      for (std::size_t i = 0; i < Queries; ++i) sums[i][k] = _mm512_fmadd_ps(q[i], c, sums[i][k]);
+    }
+  }
+  constexpr std::size_t dots = (Queries * Centers + 7) / 8 * 8;
+  __m256 eight[dots];
+  for (std::size_t dot = 0; dot < dots; ++dot) {
+    if (dot >= Queries * Centers) {
+      eight[dot] = _mm256_setzero_ps();
+      continue;
+    }
+    const __m512 sixteen = sums[dot / Centers][dot % Centers];
+    eight[dot] = _mm256_add_ps(_mm512_castps512_ps256(sixteen), _mm512_extractf32x8_ps(sixteen, 1));
+  }
+  for (std::size_t dot = 0; dot < dots; dot += 4) {
+    const __m256 four = _mm256_hadd_ps(_mm256_hadd_ps(eight[dot], eight[dot + 1]),
+                                       _mm256_hadd_ps(eight[dot + 2], eight[dot + 3]));
+    _mm_store_ps(out + dot,
+                 _mm_add_ps(_mm256_castps256_ps128(four), _mm256_extractf128_ps(four, 1)));
+  }
+}
+
+// out += from, four at a time: as wide as they were written, so that no load has to wait for two
+// stores.
+template <std::size_t Count>
+void add_in_fours(const float* from, float* out) {
+  std::size_t i = 0;
+  for (; i + 4 <= Count; i += 4)
+    _mm_storeu_ps(out + i, _mm_add_ps(_mm_loadu_ps(out + i), _mm_load_ps(from + i)));
+  for (; i < Count; ++i) out[i] += from[i];
+}
+
+inline void widen_half(const std::uint16_t* from, std::size_t count, float* to) {
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
+    _mm512_storeu_ps(to + i, _mm512_cvtph_ps(halves));
+  }
+  for (; i < count; ++i) to[i] = _cvtsh_ss(from[i]);
+}
+
 inline void widen_half(const std::uint16_t* from, std::size_t count, double* to) {
   std::size_t i = 0;
   for (; i + 8 <= count; i += 8) {

@@ -52,7 +52,33 @@ double sum(const Lanes<T>& lanes) {
   return partial[0];
 }
 
-inline void widen_half(const std::uint16_t* from, std::size_t count, double* to) {
+constexpr std::size_t kQueryBlock = 1;
+
+// Queries x Centers dot products. Sixteen partial sums are joined by the tree every level follows:
+// first the two halves, then neighbours, then neighbours of these, then the two that are left.
+template <std::size_t Queries, std::size_t Centers>
+void dot_products(const float* const* queries, const float* const* centers, std::size_t length,
+                  float* out) {
+  for (std::size_t q = 0; q < Queries; ++q)
+    for (std::size_t c = 0; c < Centers; ++c) {
+      FloatLanes sums = FloatLanes::zero();
+      for (std::size_t d = 0; d < length; d += 16)
+        sums =
+            multiply_add(FloatLanes::load(queries[q] + d), FloatLanes::load(centers[c] + d), sums);
+      float eight[8];
+      for (std::size_t i = 0; i < 8; ++i) eight[i] = sums.value[i] + sums.value[i + 8];
+      out[q * Centers + c] = ((eight[0] + eight[1]) + (eight[2] + eight[3])) +
+                             ((eight[4] + eight[5]) + (eight[6] + eight[7]));
+    }
+}
+
+template <std::size_t Count>
+void add_in_fours(const float* from, float* out) {
+  for (std::size_t i = 0; i < Count; ++i) out[i] += from[i];
+}
+
+template <class Real>
+void widen_half(const std::uint16_t* from, std::size_t count, Real* to) {
   for (std::size_t i = 0; i < count; ++i) {
     const unsigned exponent = (from[i] >> 10U) & 0x1FU;
     const auto fraction = static_cast<double>(from[i] & 0x3FFU);
@@ -60,7 +86,7 @@ inline void widen_half(const std::uint16_t* from, std::size_t count, double* to)
                              : exponent == 31
                                  ? (fraction == 0 ? HUGE_VAL : nan(""))
                                  : ldexp(fraction + 1024, static_cast<int>(exponent) - 25);
-    to[i] = (from[i] & 0x8000U) != 0 ? -magnitude : magnitude;
+    to[i] = static_cast<Real>((from[i] & 0x8000U) != 0 ? -magnitude : magnitude);
   }
 }
 

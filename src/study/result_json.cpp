@@ -60,7 +60,8 @@ void ResultFile::write(std::span<const EvaluationResult> results) {
   const ordered_json store = {{"path", store_path_}, {"sha256", store_sha256_}};
   ordered_json document = ordered_json::array();
   for (const EvaluationResult& result : results) document.push_back(to_json(result, store));
-  file_.write((results.size() == 1 ? document[0] : document).dump(1));
+  file_.write((results.size() == 1 ? document[0] : document)
+                  .dump(1, ' ', false, ordered_json::error_handler_t::replace));
   file_.write("\n");
   file_.commit();
 }

@@ -29,13 +29,17 @@ def task_flags(task):
 
 
 @pytest.fixture(scope="session")
-def deepvoro():
+def program():
     if not PROGRAM.is_file():
         pytest.fail(f"{PROGRAM} is missing: run `make build` or set DEEPVORO_BIN", pytrace=False)
+    return PROGRAM.resolve()
 
+
+@pytest.fixture(scope="session")
+def deepvoro(program):
     def run(*arguments, env=None):
         return subprocess.run(
-            [PROGRAM, *map(str, arguments)],
+            [program, *map(str, arguments)],
             env={**os.environ, **(env or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,

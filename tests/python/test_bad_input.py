@@ -396,3 +396,47 @@ def test_earlier_output_survives_a_failure(run, store, output_folder):
     (store / VIEW_FILE).unlink()
     assert run(store).returncode == BAD_DATA
     assert {path.name: path.read_bytes() for path in output_folder.iterdir()} == before
+
+
+def test_number_out_of_range_in_store(refusal, store):
+    description = store / "store.json"
+    description.write_text(re.sub(r'"dim": *\d+', '"dim": 1e999', description.read_text()))
+    refusal(store, mentions=["store.json"])
+
+
+def test_shots_that_overflow(refusal, store):
+    refusal(store, shots=2**64 - 1, queries=1, mentions=["shots"])
+
+
+def test_more_episodes_than_memory(refusal, store):
+    refusal(store, WRONG_USAGE, episodes=10**15, mentions=["episodes"])
+
+
+def test_store_name_too_long(refusal, tmp_path):
+    refusal(tmp_path / ("x" * 300))
+
+
+def test_transformation_beyond_float32(refusal, store, tmp_path):
+    pool = tmp_path / "pool.json"
+    for w in (1e20, 1e-23):
+        pool.write_text(json.dumps({"format": "deepvoro-pool", "version": 1, "members": [{**MEMBER, "w": w}]}))
+        refusal(store, pool=pool, mentions=["w"])
+
+
+def test_huge_neighbourhood_is_all_base_classes(run, store, tmp_path, output_folder):
+    accuracies = []
+    for neighbours in (6, 10**12):
+        pool = tmp_path / "pool.json"
+        members = [{**SURROGATE, "R": neighbours}]
+        pool.write_text(json.dumps({"format": "deepvoro-pool", "version": 1, "members": members}))
+        process = run(store, pool=pool)
+        assert process.returncode == 0, process.stderr
+        accuracies.append(json.loads((output_folder / "result.json").read_text())["episode_accuracy"])
+    assert accuracies[0] == accuracies[1]
+
+
+def test_device_is_written_not_replaced(deepvoro, store):
+    flags = [part for name, value in FLAGS.items() for part in (f"--{name}", value)]
+    process = deepvoro("evaluate", store, *flags, "--json", "/dev/stdout")
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout[: process.stdout.rindex("}") + 1])["format"] == "deepvoro-result"

@@ -14,6 +14,8 @@ class MappedFile {
  public:
   MappedFile() = default;
   explicit MappedFile(const std::filesystem::path& path);
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
@@ -27,7 +29,8 @@ class MappedFile {
 };
 
 // A file that appears under its name whole or not at all: it is written under a temporary name in
-// the same folder and renamed by commit(). Without commit() the temporary file is removed.
+// the same folder and renamed by commit(). Without commit() the temporary file is removed. What is
+// no regular file, such as a pipe or a terminal, is written directly.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -43,7 +46,7 @@ class AtomicFile {
   [[noreturn]] void fail(const char* doing) const;
 
   std::filesystem::path path_;
-  std::filesystem::path temporary_;
+  std::filesystem::path temporary_;  // empty: written directly, or done
   std::ofstream stream_;
 };
 

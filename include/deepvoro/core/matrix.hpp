@@ -2,9 +2,7 @@
 
 #include <cstddef>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
-#include <new>
 #include <span>
 #include <type_traits>
 
@@ -48,6 +46,10 @@ class MatrixView {
   std::size_t stride_ = 0;
 };
 
+// Zeroed memory aligned to a cache line, to be given back with std::free; large blocks ask for
+// large pages, because rows are picked from them at random. nullptr for no bytes.
+[[nodiscard]] void* allocate_zeroed(std::size_t bytes);
+
 // Owning matrix of zeros with padded rows, aligned to a cache line.
 template <class T>
 class Matrix {
@@ -74,12 +76,7 @@ class Matrix {
   };
 
   static T* allocate(std::size_t count) {
-    constexpr std::size_t line = 64;
-    const std::size_t bytes = (count * sizeof(T) + line - 1) / line * line;
-    if (bytes == 0) return nullptr;
-    void* memory = std::aligned_alloc(line, bytes);
-    if (memory == nullptr) throw std::bad_alloc();
-    return static_cast<T*>(std::memset(memory, 0, bytes));
+    return static_cast<T*>(allocate_zeroed(count * sizeof(T)));
   }
 
   std::size_t rows_ = 0;

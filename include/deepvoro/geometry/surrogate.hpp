@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "deepvoro/core/matrix.hpp"
@@ -10,25 +12,34 @@ namespace deepvoro {
 
 // The surrogate classes of one episode for every R at once. The set of R contains that of R-1, so
 // it is kept as the base classes that join at each R. Reuse an object to reuse its memory.
+template <class Real>
 class SurrogateClasses {
  public:
   // distances: [ways x base classes], of each prototype to each base prototype. Ties go to the
-  // smaller base index; an R above the number of base classes means all of them.
-  void select(MatrixView<const double> distances, std::size_t largest_R);
+  // smaller base index; an R above the number of base classes means all of them. Where rounding
+  // leaves open which of two is nearer, `exact(way, base)` is asked for better distances.
+  using ExactDistance = std::function<double(std::size_t way, std::size_t base)>;
+  void select(MatrixView<const Real> distances, std::size_t largest_R, const ExactDistance& exact);
+
+  // From this R on the set does not grow.
+  [[nodiscard]] std::size_t levels() const { return begin_.size() - 1; }
 
   // The base classes that are in the set of R but not in that of R-1, ascending. R from 1 on.
   [[nodiscard]] std::span<const std::size_t> joining_at(std::size_t R) const;
 
  private:
-  std::vector<std::size_t> order_;     // scratch: base classes by distance
+  void insert_if_near(std::span<const Real> distances, std::size_t base, std::size_t most);
+  void add_close_ones_beyond(std::span<const Real> distances, std::size_t way,
+                             const ExactDistance& exact);
+  void settle_close_ones(std::span<const Real> distances, std::size_t way, std::size_t sorted,
+                         const ExactDistance& exact);
+
+  std::vector<std::size_t> order_;  // scratch: base classes by distance
+  std::vector<std::pair<double, std::size_t>> close_;
   std::vector<std::size_t> joins_at_;  // for each base class, the R at which it joins
   std::vector<std::size_t> joined_;    // base classes by joining R, then index
-  std::vector<std::size_t> begin_;     // where in joined_ each R begins
-};
 
-// The value that takes the place of the distance: beta * d/|d|_1 + gamma * d''/|d''|_1, where a
-// zero vector stays zero. d and d'' of one query, one element a class.
-void combine_representations(std::span<const double> d, std::span<const double> surrogate_d,
-                             double beta, double gamma, std::span<double> out);
+  std::vector<std::size_t> begin_{0};  // where in joined_ each R begins
+};
 
 }  // namespace deepvoro

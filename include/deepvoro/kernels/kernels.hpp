@@ -38,6 +38,14 @@ struct RowTransform {
   double shift = 0;  // subtracted from every result; distances do not feel it, rounding does
 };
 
+// The same in float32, for ladders up to logarithm that are not signed.
+struct QuickTransform {
+  float w = 1;
+  float b = 0;
+  Ladder ladder = Ladder::identity;
+  float lowest = 0;  // w*z + b must not be below; what is goes through `transform`
+};
+
 enum class RowStatus {
   ok,
   not_finite,     // the row holds NaN or infinity
@@ -58,6 +66,46 @@ struct Table {
   // are unspecified.
   RowStatus (*transform)(const RowTransform& transform, double norm, std::size_t dim, double* row);
 
+  // out[i] = ladder((w * scale) * row[i] + b) - center[i], to 2 ulp of the first term. False when
+  // an element is out of the ladder's domain or near its end; out is then unspecified.
+  bool (*quick_float16)(const QuickTransform& transform, const std::uint16_t* row, float scale,
+                        const float* center, std::size_t count, float* out);
+  bool (*quick_float32)(const QuickTransform& transform, const float* row, float scale,
+                        const float* center, std::size_t count, float* out);
+
+  // out[q * out_stride + c] += queries[q] . centers[c], over `length` elements.
+  void (*add_dots_float)(const float* const* queries, std::size_t query_count,
+                         const float* const* centers, std::size_t center_count, std::size_t length,
+                         float* out, std::size_t out_stride);
+  void (*add_dots_double)(const double* const* queries, std::size_t query_count,
+                          const double* const* centers, std::size_t center_count,
+                          std::size_t length, double* out, std::size_t out_stride);
+
+  // out = mean of `count` rows, as first + (sum of differences to the first) / count.
+  void (*mean_float)(const float* const* rows, std::size_t count, std::size_t length, float* out);
+  void (*mean_double)(const double* const* rows, std::size_t count, std::size_t length,
+                      double* out);
+
+  // From dot products to distances: out[i] = sqrt(max(0, norms[i] - 2 dots[i])), where norms[i] is
+  // the sum of the squared norms of both points. True when some squared distance is below 1/64 of
+  // its norms, where cancellation begins to show.
+  bool (*distances_float)(const float* norms, const float* dots, std::size_t count, float* out);
+  bool (*distances_double)(const double* norms, const double* dots, std::size_t count, double* out);
+
+  // Surrogate representation, lanes are queries: for each way k, of `ways`, whose sums lie `stride`
+  // apart: sums[k][q] += (of_queries[q] - of_ways[k])^2.
+  void (*grow_surrogate_float)(const float* of_queries, const float* of_ways, std::size_t ways,
+                               std::size_t stride, float* sums);
+  void (*grow_surrogate_double)(const double* of_queries, const double* of_ways, std::size_t ways,
+                                std::size_t stride, double* sums);
+  // values[k][q] = beta * features[k][q] + gamma * sqrt(sums[k][q]) / (sum of these over k), where
+  // a zero vector stays zero.
+  void (*combine_surrogate_float)(const float* features, const float* sums, float beta, float gamma,
+                                  std::size_t ways, std::size_t stride, float* values);
+  void (*combine_surrogate_double)(const double* features, const double* sums, double beta,
+                                   double gamma, std::size_t ways, std::size_t stride,
+                                   double* values);
+
   // out[i] = |query - center_i|^2, for `count` centers that lie `stride` elements apart.
   void (*squared_distances_float)(const float* query, const float* centers, std::size_t stride,
                                   std::size_t count, std::size_t length, double* out);
@@ -76,6 +124,51 @@ struct Table {
 // The table of one level; nullptr when this processor or this build cannot run it.
 [[nodiscard]] const Table* table(Level level);
 
+// One name for both element types.
+inline void add_dots(const Table& table, const float* const* queries, std::size_t query_count,
+                     const float* const* centers, std::size_t center_count, std::size_t length,
+                     float* out, std::size_t out_stride) {
+  table.add_dots_float(queries, query_count, centers, center_count, length, out, out_stride);
+}
+inline void add_dots(const Table& table, const double* const* queries, std::size_t query_count,
+                     const double* const* centers, std::size_t center_count, std::size_t length,
+                     double* out, std::size_t out_stride) {
+  table.add_dots_double(queries, query_count, centers, center_count, length, out, out_stride);
+}
+inline void mean(const Table& table, const float* const* rows, std::size_t count,
+                 std::size_t length, float* out) {
+  table.mean_float(rows, count, length, out);
+}
+inline void mean(const Table& table, const double* const* rows, std::size_t count,
+                 std::size_t length, double* out) {
+  table.mean_double(rows, count, length, out);
+}
+inline bool distances(const Table& table, const float* norms, const float* dots, std::size_t count,
+                      float* out) {
+  return table.distances_float(norms, dots, count, out);
+}
+inline bool distances(const Table& table, const double* norms, const double* dots,
+                      std::size_t count, double* out) {
+  return table.distances_double(norms, dots, count, out);
+}
+inline void grow_surrogate(const Table& table, const float* of_queries, const float* of_ways,
+                           std::size_t ways, std::size_t stride, float* sums) {
+  table.grow_surrogate_float(of_queries, of_ways, ways, stride, sums);
+}
+inline void grow_surrogate(const Table& table, const double* of_queries, const double* of_ways,
+                           std::size_t ways, std::size_t stride, double* sums) {
+  table.grow_surrogate_double(of_queries, of_ways, ways, stride, sums);
+}
+inline void combine_surrogate(const Table& table, const float* features, const float* sums,
+                              float beta, float gamma, std::size_t ways, std::size_t stride,
+                              float* values) {
+  table.combine_surrogate_float(features, sums, beta, gamma, ways, stride, values);
+}
+inline void combine_surrogate(const Table& table, const double* features, const double* sums,
+                              double beta, double gamma, std::size_t ways, std::size_t stride,
+                              double* values) {
+  table.combine_surrogate_double(features, sums, beta, gamma, ways, stride, values);
+}
 inline void squared_distances(const Table& table, const float* query, const float* centers,
                               std::size_t stride, std::size_t count, std::size_t length,
                               double* out) {

@@ -16,9 +16,7 @@ namespace {
 constexpr std::uint64_t kLargestDim = std::uint64_t{1} << 24U;
 
 template <class T>
-struct Tag {
-  using type = T;
-};
+struct Tag {};
 
 template <class Word>
 Word load_word(const std::byte* at, std::endian order) {

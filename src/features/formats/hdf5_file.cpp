@@ -21,6 +21,8 @@ class Hdf5File::Handle {
   using Close = herr_t (*)(hid_t);
   Handle(hid_t id, Close close) : id_(id), close_(close) {}
   Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
   Handle& operator=(Handle&&) = delete;
   ~Handle() {
     if (id_ >= 0) close_(id_);
@@ -137,7 +139,9 @@ std::vector<std::string> Hdf5File::names() const {
 
 Hdf5File::MemoryType Hdf5File::memory_type(const Handle& dataset, const std::string& where) {
   const Handle stored(H5Dget_type(dataset.id()), H5Tclose);
-  if (!stored.valid()) throw damaged(where);
+  constexpr std::size_t largest_number = 16;  // HDF5 would make room for elements of any size
+  if (!stored.valid() || H5Tget_size(stored.id()) > largest_number)
+    throw data_error(fmt::format("{}: holds no numbers of a usual size", where));
   const auto converted = [](NumberType number, hid_t id) {
     return MemoryType{number, Handle(H5Tcopy(id), H5Tclose)};
   };

@@ -1,0 +1,198 @@
+#include "distance_pass.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/ensemble/engine.hpp"
+#include "deepvoro/heads/prototypes.hpp"
+#include "deepvoro/kernels/kernels.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr std::size_t kRowGrain = 64;
+constexpr std::size_t kPrototypeGrain = 64;
+// Few enough that a thread stays with a class for a while, enough that no thread waits long.
+constexpr std::size_t kUnitBlocks = 32;
+
+// Columns of a block: as many as keep the rows in a cache of common size.
+std::size_t columns_per_block(std::size_t samples, std::size_t dim, std::size_t element_bytes) {
+  constexpr std::size_t narrowest = 64;
+  constexpr std::size_t cache_bytes = std::size_t{16} << 20U;
+  const std::size_t fitting = cache_bytes / std::max<std::size_t>(1, samples * element_bytes);
+  const std::size_t widest = std::max(narrowest, fitting);
+  const std::size_t blocks = (padded(dim) + widest - 1) / widest;
+  return padded((dim + blocks - 1) / blocks);
+}
+
+}  // namespace
+
+template <class Real>
+DistancePass<Real>::DistancePass(std::size_t samples, std::size_t dim,
+                                 std::span<const std::size_t> labels, const EpisodeList& episodes,
+                                 EpisodeRange range, unsigned threads)
+    : episodes_(episodes),
+      first_episode_(range.begin),
+      episode_count_(range.end - range.begin),
+      threads_(threads),
+      dim_(dim),
+      rows_(samples, columns_per_block(samples, dim, sizeof(Real))),
+      sample_norms_(samples),
+      dots_(episode_count_ * episodes.shape().total_queries() * episodes.shape().ways),
+      workers_(threads) {
+  const EpisodeShape& shape = episodes.shape();
+  if (shape.shots > 1) {
+    prototypes_ = Matrix<Real>(episode_count_ * shape.ways, rows_.cols());
+    prototype_norms_.resize(prototypes_.rows());
+  }
+  for (Worker& worker : workers_) {
+    worker.wide.resize(padded(dim));
+    worker.queries.resize(shape.queries);
+    worker.centers.resize(shape.ways);
+  }
+  std::vector<std::size_t> units(episode_count_ * shape.ways);
+  std::iota(units.begin(), units.end(), std::size_t{0});
+  const auto episode_of = [&](std::size_t unit) {
+    return episodes[range.begin + unit / shape.ways];
+  };
+  std::ranges::stable_sort(units, {}, [&](std::size_t unit) {
+    return labels[episode_of(unit).query[unit % shape.ways * shape.queries]];
+  });
+  unit_count_ = units.size();
+  for (const std::size_t unit : units) {
+    const Episode episode = episode_of(unit);
+    const auto queries = episode.query.subspan(unit % shape.ways * shape.queries, shape.queries);
+    unit_queries_.insert(unit_queries_.end(), queries.begin(), queries.end());
+    for (std::size_t k = 0; k < shape.ways; ++k)
+      unit_prototypes_.push_back(
+          shape.shots == 1 ? episode.support[k]
+                           : static_cast<std::uint32_t>(unit / shape.ways * shape.ways + k));
+    unit_places_.push_back(unit);
+  }
+}
+
+template <class Real>
+const Real* DistancePass<Real>::dots(std::size_t episode) const {
+  const EpisodeShape& shape = episodes_.shape();
+  return dots_.data() + episode * shape.total_queries() * shape.ways;
+}
+
+template <class Real>
+Real DistancePass<Real>::prototype_squared_norm(std::size_t episode, std::size_t way) const {
+  if (!prototype_norms_.empty()) return prototype_norms_[episode * episodes_.shape().ways + way];
+  return sample_norms_[episodes_[first_episode_ + episode].support[way]];
+}
+
+template <class Real>
+const Matrix<Real>& DistancePass<Real>::prototype_rows() const {
+  return prototypes_.rows() > 0 ? prototypes_ : rows_;
+}
+
+template <class Real>
+void DistancePass<Real>::run(const RowTransformer& transformer, BaseDots<Real>* base) {
+  std::ranges::fill(sample_norms_, Real{0});
+  std::ranges::fill(prototype_norms_, Real{0});
+  std::ranges::fill(dots_, Real{0});
+  for (std::size_t begin = 0; begin < dim_; begin += rows_.cols()) {
+    transform_block(transformer, begin);
+    if (prototypes_.rows() > 0) fit_prototypes();
+    if (base != nullptr) measure_base(*base, begin);
+    measure_queries();
+  }
+}
+
+template <class Real>
+void DistancePass<Real>::transform_block(const RowTransformer& transformer, std::size_t begin) {
+  const kernels::Table& kernels = kernels::active();
+  parallel_for(
+      threads_, rows_.rows(), kRowGrain, [&](std::size_t first, std::size_t last, unsigned worker) {
+        for (std::size_t r = first; r < last; ++r) {
+          Real* row = rows_.row(r);
+          transformer.columns(r, begin, rows_.stride(), workers_[worker].wide.data(), row);
+          const Real* self = row;
+          kernels::add_dots(kernels, &self, 1, &self, 1, rows_.stride(), &sample_norms_[r], 1);
+        }
+      });
+}
+
+template <class Real>
+void DistancePass<Real>::fit_prototypes() {
+  const kernels::Table& kernels = kernels::active();
+  const EpisodeShape& shape = episodes_.shape();
+  parallel_for(
+      threads_, prototypes_.rows(), kPrototypeGrain,
+      [&](std::size_t first, std::size_t last, unsigned worker) {
+        for (std::size_t u = first; u < last; ++u) {
+          const std::size_t p = unit_places_[u];
+          const Episode episode = episodes_[first_episode_ + p / shape.ways];
+          const auto support = episode.support.subspan(p % shape.ways * shape.shots, shape.shots);
+          Real* prototype = prototypes_.row(p);
+          fit_prototype<Real>(rows_.view(), support, workers_[worker].rows, prototype);
+          const Real* self = prototype;
+          kernels::add_dots(kernels, &self, 1, &self, 1, rows_.stride(), &prototype_norms_[p], 1);
+        }
+      });
+}
+
+template <class Real>
+void DistancePass<Real>::measure_base(BaseDots<Real>& base, std::size_t begin) {
+  const kernels::Table& kernels = kernels::active();
+  const std::size_t bases = base.prototypes.rows();
+  const std::size_t length = std::min(rows_.stride(), base.prototypes.stride() - begin);
+  std::vector<const Real*> centers(bases);
+  for (std::size_t t = 0; t < bases; ++t) centers[t] = base.prototypes.row(t) + begin;
+  parallel_for(threads_, rows_.rows(), kRowGrain,
+               [&](std::size_t first, std::size_t last, unsigned worker) {
+                 std::vector<const Real*>& rows = workers_[worker].rows;
+                 rows.clear();
+                 for (std::size_t r = first; r < last; ++r) {
+                   rows.push_back(rows_.row(r));
+                   if (begin == 0) std::fill_n(base.of_samples.row(r), bases, Real{0});
+                 }
+                 kernels::add_dots(kernels, rows.data(), rows.size(), centers.data(), bases, length,
+                                   base.of_samples.row(first), base.of_samples.stride());
+               });
+}
+
+// Prototypes and results lie all over the memory; asked for one unit ahead, they are there in time.
+template <class Real>
+void DistancePass<Real>::prefetch(std::size_t unit) const {
+  constexpr std::size_t line = 64 / sizeof(Real);
+  const std::size_t ways = episodes_.shape().ways;
+  for (std::size_t k = 0; k < ways; ++k) {
+    const Real* row = prototype_rows().row(unit_prototypes_[unit * ways + k]);
+    for (std::size_t i = 0; i < rows_.stride(); i += line) __builtin_prefetch(row + i, 0, 2);
+  }
+  const Real* out = dots_.data() + unit_places_[unit] * episodes_.shape().queries * ways;
+  for (std::size_t i = 0; i < episodes_.shape().queries * ways; i += line)
+    __builtin_prefetch(out + i, 1);
+}
+
+template <class Real>
+void DistancePass<Real>::measure_queries() {
+  const kernels::Table& kernels = kernels::active();
+  const EpisodeShape& shape = episodes_.shape();
+  const Matrix<Real>& prototypes = prototype_rows();
+  const std::size_t grain = (unit_count_ + kUnitBlocks - 1) / kUnitBlocks;
+  parallel_for(
+      threads_, unit_count_, grain, [&](std::size_t first, std::size_t last, unsigned worker) {
+        const Real** queries = workers_[worker].queries.data();
+        const Real** centers = workers_[worker].centers.data();
+        for (std::size_t u = first; u < last; ++u) {
+          if (u + 1 < last) prefetch(u + 1);
+          for (std::size_t i = 0; i < shape.queries; ++i)
+            queries[i] = rows_.row(unit_queries_[u * shape.queries + i]);
+          for (std::size_t k = 0; k < shape.ways; ++k)
+            centers[k] = prototypes.row(unit_prototypes_[u * shape.ways + k]);
+          kernels::add_dots(kernels, queries, shape.queries, centers, shape.ways, rows_.stride(),
+                            dots_.data() + unit_places_[u] * shape.queries * shape.ways,
+                            shape.ways);
+        }
+      });
+}
+
+template class DistancePass<float>;
+template class DistancePass<double>;
+
+}  // namespace deepvoro

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "deepvoro/core/matrix.hpp"
+#include "deepvoro/episodes/episode.hpp"
+#include "deepvoro/geometry/surrogate.hpp"
+#include "deepvoro/kernels/kernels.hpp"
+
+namespace deepvoro {
+
+// The surrogate values of one episode, for growing R. Queries lie side by side, [ways x queries],
+// so that they are computed together. One for each thread.
+template <class Real>
+class SurrogateEpisode {
+ public:
+  SurrogateEpisode(const EpisodeShape& shape, std::size_t bases)
+      : shape_(shape),
+        prototype_to_base_(shape.ways, bases),
+        features_(shape.ways, shape.total_queries()),
+        squared_(shape.ways, shape.total_queries()),
+        values_(shape.ways, shape.total_queries()),
+        of_queries_(1, shape.total_queries()),
+        of_ways_(shape.ways) {}
+
+  // Distances of the prototypes to the base classes, to be filled before begin().
+  [[nodiscard]] MatrixView<Real> prototype_to_base() { return prototype_to_base_.view(); }
+
+  // Begins an episode: distances [queries x ways] to its prototypes, sample_to_base the distances
+  // of every sample to the base classes.
+  void begin(const Episode& episode, std::span<const Real> distances,
+             MatrixView<const Real> sample_to_base, std::size_t largest_R,
+             const typename SurrogateClasses<Real>::ExactDistance& exact);
+
+  // Grows the surrogate set to R, which must not be smaller than in the last call.
+  void grow_to(std::size_t R);
+
+  // The values for the present R, [queries x ways].
+  void combine(double beta, double gamma, std::span<double> out);
+
+ private:
+  EpisodeShape shape_;
+  Episode episode_;
+  MatrixView<const Real> sample_to_base_;
+  SurrogateClasses<Real> classes_;
+  std::size_t grown_to_ = 0;
+  Matrix<Real> prototype_to_base_;  // [ways x base classes]
+  Matrix<Real> features_;           // d/|d|_1
+  Matrix<Real> squared_;            // |d' - d'_k|^2 so far
+  Matrix<Real> values_;
+  Matrix<Real> of_queries_;    // distances of all queries to one base class
+  std::vector<Real> of_ways_;  // the same of the prototypes
+};
+
+template <class Real>
+void SurrogateEpisode<Real>::begin(const Episode& episode, std::span<const Real> distances,
+                                   MatrixView<const Real> sample_to_base, std::size_t largest_R,
+                                   const typename SurrogateClasses<Real>::ExactDistance& exact) {
+  episode_ = episode;
+  sample_to_base_ = sample_to_base;
+  grown_to_ = 0;
+  classes_.select(prototype_to_base_.view(), largest_R, exact);
+  std::fill_n(squared_.row(0), shape_.ways * squared_.stride(), Real{0});
+  for (std::size_t q = 0; q < shape_.total_queries(); ++q) {
+    const Real* of_query = distances.data() + q * shape_.ways;
+    Real sum = 0;
+    for (std::size_t k = 0; k < shape_.ways; ++k) sum += of_query[k];
+    const Real scale = sum > 0 ? 1 / sum : Real{0};
+    for (std::size_t k = 0; k < shape_.ways; ++k) features_.row(k)[q] = of_query[k] * scale;
+  }
+}
+
+template <class Real>
+void SurrogateEpisode<Real>::grow_to(std::size_t R) {
+  const kernels::Table& kernels = kernels::active();
+  while (grown_to_ < std::min(R, classes_.levels())) {
+    for (const std::size_t t : classes_.joining_at(++grown_to_)) {
+      Real* of_queries = of_queries_.row(0);
+      for (std::size_t q = 0; q < shape_.total_queries(); ++q)
+        of_queries[q] = sample_to_base_.row(episode_.query[q])[t];
+      for (std::size_t k = 0; k < shape_.ways; ++k) of_ways_[k] = prototype_to_base_.row(k)[t];
+      kernels::grow_surrogate(kernels, of_queries, of_ways_.data(), shape_.ways, squared_.stride(),
+                              squared_.row(0));
+    }
+  }
+}
+
+template <class Real>
+void SurrogateEpisode<Real>::combine(double beta, double gamma, std::span<double> out) {
+  kernels::combine_surrogate(kernels::active(), features_.row(0), squared_.row(0),
+                             static_cast<Real>(beta), static_cast<Real>(gamma), shape_.ways,
+                             squared_.stride(), values_.row(0));
+  for (std::size_t q = 0; q < shape_.total_queries(); ++q)
+    for (std::size_t k = 0; k < shape_.ways; ++k)
+      out[q * shape_.ways + k] = static_cast<double>(values_.row(k)[q]);
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,330 @@
+#include "deepvoro/ensemble/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "deepvoro/ensemble/ensemble.hpp"
+#include "deepvoro/ensemble/influence_field.hpp"
+#include "expect_error.hpp"
+#include "plain_reference.hpp"
+#include "test_store.hpp"
+
+namespace deepvoro {
+namespace {
+
+using testing::expect_error;
+using testing::plain_terms;
+using testing::random_split;
+using testing::StoreData;
+using testing::TemporaryFolder;
+
+constexpr const char* kFirst = "s84_r0_f0";
+constexpr const char* kSecond = "s84_r0_f1";
+
+// A store of one size, episodes on it, and the terms the engine gives for them.
+class Bench {
+ public:
+  explicit Bench(std::size_t dim, const EpisodeShape& shape = {.ways = 4, .shots = 2, .queries = 3})
+      : data_{{"base", random_split({.classes = 9, .samples_per_class = 6, .dim = dim, .seed = 1})},
+              {"novel", random_split({.classes = 7, .dim = dim, .seed = 2})}},
+        store_(written()),
+        labels_(store_.labels("novel")),
+        episodes_(draw_episodes(SamplePool{labels_, store_.split("novel").classes, "test"}, shape,
+                                Protocol::deepvoro, 11, 0)) {}
+
+  [[nodiscard]] Arena arena(double alpha = 1, unsigned threads = 1) const {
+    return {store_, "novel", episodes_, Influence(alpha), threads};
+  }
+  [[nodiscard]] const EpisodeList& episodes() const { return episodes_; }
+  [[nodiscard]] const EpisodeShape& shape() const { return episodes_.shape(); }
+  [[nodiscard]] std::vector<double> plain(const Configuration& member, std::size_t episode,
+                                          double alpha) const {
+    return plain_terms(data_, "novel", member, episodes_[episode], shape(), alpha);
+  }
+
+  // terms[member][episode], as visited.
+  [[nodiscard]] std::vector<std::vector<std::vector<double>>> terms(const Pool& pool, double alpha,
+                                                                    unsigned threads) const {
+    std::vector<std::vector<std::vector<double>>> all(
+        pool.size(), std::vector<std::vector<double>>(episodes_.size()));
+    stream_members(arena(alpha, threads), pool, {0, episodes_.size()},
+                   [&](std::size_t member, std::size_t episode, std::span<const double> terms) {
+                     all[member][episode].assign(terms.begin(), terms.end());
+                   });
+    return all;
+  }
+
+ private:
+  FeatureStore written() const {
+    testing::write_store(folder_.path(), data_);
+    return FeatureStore(folder_.path());
+  }
+
+  TemporaryFolder folder_;
+  StoreData data_;
+  FeatureStore store_;
+  std::vector<std::size_t> labels_;
+  EpisodeList episodes_;
+};
+
+Pool mixed_pool() {
+  return {{kFirst, {.lambda = 0.5}, Voronoi{}},
+          {kFirst, {.lambda = 0.75}, Voronoi{}},
+          {kFirst, {.lambda = 0.75}, Surrogate{.R = 1, .beta = 7}},
+          {kFirst, {.lambda = 0.75}, Surrogate{.R = 3, .beta = 4.5, .gamma = 0.5}},
+          {kFirst, {.lambda = 0.75}, Surrogate{.R = 2, .beta = 5.5}},
+          {kSecond, {.b = 0.02, .lambda = 0}, Surrogate{.R = 100, .beta = 3}},
+          {kSecond, {.b = 0.02, .lambda = 0}, Voronoi{}},
+          {kFirst, {.w = 2, .b = 0.5, .lambda = 2}, Voronoi{}}};
+}
+
+void expect_plain_terms(const Bench& bench, const Pool& pool, double alpha, unsigned threads,
+                        double tolerance) {
+  const auto terms = bench.terms(pool, alpha, threads);
+  for (std::size_t m = 0; m < pool.size(); ++m)
+    for (std::size_t e = 0; e < bench.episodes().size(); ++e) {
+      const std::vector<double> expected = bench.plain(pool[m], e, alpha);
+      ASSERT_EQ(terms[m][e].size(), expected.size());
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        ASSERT_NEAR(terms[m][e][i], expected[i], tolerance * expected[i])
+            << pool[m].id() << ", episode " << e << ", value " << i << ", alpha " << alpha;
+    }
+}
+
+TEST(StreamMembers, GivesThePlainTermsInDoubleForShortRows) {
+  const Bench bench(5);
+  for (const double alpha : {1.0, 2.0, -1.0, 0.3})
+    expect_plain_terms(bench, mixed_pool(), alpha, 2, 1e-11);
+}
+
+TEST(StreamMembers, GivesThePlainTermsToFloat32ForLongRows) {
+  const Bench bench(70);
+  for (const double alpha : {1.0, -2.0}) expect_plain_terms(bench, mixed_pool(), alpha, 2, 2e-5);
+}
+
+TEST(StreamMembers, GivesPlainTermsForManyShotsAndOneShot) {
+  for (const EpisodeShape& shape : {EpisodeShape{.ways = 2, .shots = 1, .queries = 11},
+                                    EpisodeShape{.ways = 7, .shots = 9, .queries = 3}})
+    expect_plain_terms(Bench(17, shape), mixed_pool(), 1, 1, 1e-11);
+}
+
+TEST(StreamMembers, GivesTheSameBitsAtAnyThreadCount) {
+  for (const std::size_t dim : {5U, 70U}) {
+    const Bench bench(dim);
+    const auto alone = bench.terms(mixed_pool(), 1.5, 1);
+    EXPECT_EQ(bench.terms(mixed_pool(), 1.5, 2), alone);
+    EXPECT_EQ(bench.terms(mixed_pool(), 1.5, 7), alone);
+  }
+}
+
+TEST(StreamMembers, VisitsEachEpisodeInTheOrderOfTheMembers) {
+  const Bench bench(5);
+  const Pool pool = mixed_pool();
+  std::vector<std::size_t> all(pool.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  for (const unsigned threads : {1U, 3U}) {
+    std::mutex guard;
+    std::vector<std::vector<std::size_t>> visits(bench.episodes().size());
+    stream_members(bench.arena(1, threads), pool, {0, bench.episodes().size()},
+                   [&](std::size_t member, std::size_t episode, std::span<const double>) {
+                     const std::scoped_lock lock(guard);
+                     visits.at(episode).push_back(member);
+                   });
+    for (const auto& of_episode : visits) EXPECT_EQ(of_episode, all);
+  }
+}
+
+TEST(StreamMembers, VisitsOnlyTheEpisodesOfTheRange) {
+  const Bench bench(5);
+  const auto whole = bench.terms(mixed_pool(), 1, 1);
+  std::vector<std::size_t> visited;
+  stream_members(bench.arena(), mixed_pool(), {3, 6},
+                 [&](std::size_t member, std::size_t episode, std::span<const double> terms) {
+                   if (member == 0) visited.push_back(episode);
+                   EXPECT_TRUE(std::ranges::equal(terms, whole[member][episode]));
+                 });
+  EXPECT_EQ(visited, (std::vector<std::size_t>{3, 4, 5}));
+}
+
+TEST(StreamMembers, ReportsGrowingProgressUpToTheEnd) {
+  const Bench bench(5);
+  std::vector<double> fractions;
+  stream_members(
+      bench.arena(), mixed_pool(), {0, bench.episodes().size()},
+      [](std::size_t, std::size_t, std::span<const double>) {},
+      [&](double fraction) { fractions.push_back(fraction); });
+  EXPECT_TRUE(std::ranges::is_sorted(fractions));
+  ASSERT_FALSE(fractions.empty());
+  EXPECT_GT(fractions.front(), 0);
+  EXPECT_DOUBLE_EQ(fractions.back(), 1);
+}
+
+TEST(StreamMembers, PassesOnWhatAVisitorThrows) {
+  const Bench bench(5);
+  EXPECT_THROW(stream_members(bench.arena(1, 2), mixed_pool(), {0, bench.episodes().size()},
+                              [](std::size_t, std::size_t episode, std::span<const double>) {
+                                if (episode == 4) throw std::runtime_error("enough");
+                              }),
+               std::runtime_error);
+}
+
+TEST(StreamMembers, NamesTheFileAndRowThatCannotBeTransformed) {
+  const Bench bench(5);
+  expect_error(ErrorKind::data, {"novel", std::string(kFirst) + ".npy", "row", "column"}, [&] {
+    stream_members(bench.arena(), {{kFirst, {.b = -1, .lambda = 0}, Voronoi{}}}, {0, 1},
+                   [](std::size_t, std::size_t, std::span<const double>) {});
+  });
+}
+
+TEST(StreamMembers, NamesABaseClassWithoutSamples) {
+  const TemporaryFolder folder;
+  StoreData data{{"base", random_split({})}, {"novel", random_split({})}};
+  data["base"].classes.push_back("nobody");
+  testing::write_store(folder.path(), data);
+  const FeatureStore store(folder.path());
+  EpisodeList episodes({.ways = 2, .shots = 1, .queries = 1});
+  expect_error(ErrorKind::data, {"'nobody'", "base"}, [&] {
+    stream_members({store, "novel", episodes, Influence(1), 1}, {{kFirst, {}, Surrogate{}}}, {0, 0},
+                   [](std::size_t, std::size_t, std::span<const double>) {});
+  });
+}
+
+TEST(CheckMembers, NamesTheViewAndTheSplitThatAreMissing) {
+  const TemporaryFolder folder;
+  testing::write_store(folder.path(), {{"novel", random_split({})}});
+  const FeatureStore store(folder.path());
+  EXPECT_NO_THROW(check_members(store, "novel", {{kFirst, {}, Voronoi{}}}, "pool.json"));
+  expect_error(ErrorKind::data, {"pool.json", "member 1", "'s999'", kFirst, kSecond}, [&] {
+    check_members(store, "novel", {{kFirst, {}, Voronoi{}}, {"s999", {}, Voronoi{}}}, "pool.json");
+  });
+  expect_error(ErrorKind::data, {"pool.json", "'base'"}, [&] {
+    check_members(store, "novel", {{kFirst, {}, Surrogate{}}}, "pool.json");
+  });
+  expect_error(ErrorKind::data, {"'val'"}, [&] {
+    check_members(store, "val", {{kFirst, {}, Voronoi{}}}, "pool.json");
+  });
+}
+
+TEST(StreamingOrder, PutsViewsThenTransformationsTogetherThenGrowsR) {
+  const Transform root{.lambda = 0.5};
+  const Transform log{.b = 0.02, .lambda = 0};
+  const Pool pool{{"b", root, Voronoi{}},         {"a", root, Surrogate{.R = 3}},
+                  {"b", log, Voronoi{}},          {"a", log, Voronoi{}},
+                  {"a", root, Surrogate{.R = 1}}, {"b", root, Surrogate{.R = 2}},
+                  {"a", root, Voronoi{}},         {"b", log, Surrogate{.R = 1}}};
+  EXPECT_EQ(streaming_order(pool), (std::vector<std::size_t>{0, 5, 2, 7, 6, 4, 1, 3}));
+}
+
+TEST(StreamingOrder, KeepsEqualMembersAsTheyStand) {
+  const Pool pool(4, {"a", {}, Voronoi{}});
+  EXPECT_EQ(streaming_order(pool), (std::vector<std::size_t>{0, 1, 2, 3}));
+  EXPECT_TRUE(streaming_order({}).empty());
+}
+
+std::vector<std::vector<double>> scores_of(const Bench& bench, const Pool& pool, double alpha) {
+  std::vector<std::vector<double>> scores;
+  (void)evaluate_ensemble(
+      bench.arena(alpha), Selection::full(pool),
+      [&](std::span<const double> values) { scores.emplace_back(values.begin(), values.end()); });
+  return scores;
+}
+
+TEST(EvaluateEnsemble, OfOneMemberIsThatMember) {
+  const Bench bench(5);
+  for (const Configuration& member : mixed_pool()) {
+    const auto terms = bench.terms({member}, 1, 1)[0];
+    const auto scores = scores_of(bench, {member}, 1);
+    const auto accuracy = evaluate_ensemble(bench.arena(), Selection::full({member}));
+    ASSERT_EQ(scores.size(), terms.size());
+    for (std::size_t e = 0; e < terms.size(); ++e) {
+      std::vector<double> negated(terms[e]);
+      for (double& value : negated) value = -value;
+      EXPECT_EQ(scores[e], negated);
+      EXPECT_EQ(accuracy[e],
+                percent_of_queries(correct_queries(terms[e], bench.shape(), Influence(1)),
+                                   bench.shape()));
+    }
+  }
+}
+
+TEST(EvaluateEnsemble, AddsItsMembers) {
+  const Bench bench(5);
+  const Pool pool = mixed_pool();
+  for (const double alpha : {1.0, -1.0}) {
+    const auto scores = scores_of(bench, pool, alpha);
+    ASSERT_EQ(scores.size(), bench.episodes().size());
+    for (std::size_t e = 0; e < scores.size(); ++e) {
+      std::vector<double> sums(scores[e].size());
+      for (const Configuration& member : pool) {
+        const std::vector<double> terms = bench.plain(member, e, alpha);
+        for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += terms[i];
+      }
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        ASSERT_NEAR(scores[e][i], alpha > 0 ? -sums[i] : sums[i], 1e-11 * sums[i]);
+    }
+  }
+}
+
+TEST(EvaluateEnsemble, CountsQueriesWhoseTrueClassHasTheLargestScore) {
+  const Bench bench(5);
+  const auto scores = scores_of(bench, mixed_pool(), 1);
+  const auto accuracy = evaluate_ensemble(bench.arena(), Selection::full(mixed_pool()));
+  double total = 0;
+  for (std::size_t e = 0; e < scores.size(); ++e) {
+    int correct = 0;
+    for (std::size_t q = 0; q < 12; ++q) {
+      const auto of_query = std::span(scores[e]).subspan(q * 4, 4);
+      if (std::ranges::max_element(of_query) - of_query.begin() == static_cast<long>(q / 3))
+        ++correct;
+    }
+    EXPECT_DOUBLE_EQ(accuracy[e], 100.0 * correct / 12);
+    total += accuracy[e];
+  }
+  EXPECT_GT(total / static_cast<double>(scores.size()), 40) << "the task should be learnable";
+}
+
+TEST(EvaluateEnsemble, DoesNotDependOnTheOrderOfTheMembersBeyondRounding) {
+  const Bench bench(5);
+  Pool reversed = mixed_pool();
+  std::ranges::reverse(reversed);
+  const auto forward = scores_of(bench, mixed_pool(), 1);
+  const auto backward = scores_of(bench, reversed, 1);
+  for (std::size_t e = 0; e < forward.size(); ++e)
+    for (std::size_t i = 0; i < forward[e].size(); ++i)
+      EXPECT_NEAR(forward[e][i], backward[e][i], 1e-12 * std::abs(forward[e][i]));
+}
+
+TEST(FieldBatches, CoverAllEpisodesInFieldsOfBoundedSize) {
+  EpisodeList episodes({.ways = 100, .shots = 1, .queries = 1000});
+  const std::vector<SampleIndex> way(1001);
+  for (std::size_t i = 0; i < 100 * 30; ++i) episodes.append_way(way);
+  const auto batches = field_batches(episodes);
+  std::size_t covered = 0;
+  for (const EpisodeRange& batch : batches) {
+    EXPECT_EQ(batch.begin, covered);
+    EXPECT_LT(batch.begin, batch.end);
+    EXPECT_LE((batch.end - batch.begin) * 100 * 1000 * 100 * sizeof(double), std::size_t{1} << 30U);
+    covered = batch.end;
+  }
+  EXPECT_EQ(covered, 30U);
+  EXPECT_GT(batches.size(), 1U);
+  EXPECT_TRUE(field_batches(EpisodeList({})).empty());
+}
+
+TEST(PartOf, MapsAStepIntoTheWhole) {
+  std::vector<double> fractions;
+  const Progress whole = [&](double fraction) { fractions.push_back(fraction); };
+  part_of(whole, 0, 4)(0.5);
+  part_of(whole, 3, 4)(1);
+  EXPECT_EQ(fractions, (std::vector<double>{0.125, 1}));
+  EXPECT_FALSE(part_of({}, 0, 4));
+}
+
+}  // namespace
+}  // namespace deepvoro

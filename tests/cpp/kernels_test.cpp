@@ -1,0 +1,203 @@
+#include "deepvoro/kernels/kernels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "deepvoro/core/matrix.hpp"
+
+namespace deepvoro::kernels {
+namespace {
+
+constexpr std::size_t kLengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 640, 700};
+
+class KernelTest : public testing::TestWithParam<Level> {
+ protected:
+  void SetUp() override {
+    kernels_ = table(GetParam());
+    if (kernels_ == nullptr) GTEST_SKIP() << "this processor has no " << name(GetParam());
+    ASSERT_EQ(kernels_->level, GetParam());
+  }
+  const Table* kernels_ = nullptr;
+};
+
+INSTANTIATE_TEST_SUITE_P(Levels, KernelTest,
+                         testing::Values(Level::generic, Level::avx2, Level::avx512),
+                         [](const auto& level) { return std::string(name(level.param)); });
+
+template <class Real>
+Matrix<Real> random_matrix(std::size_t rows, std::size_t cols, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  Matrix<Real> matrix(rows, cols);
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t c = 0; c < cols; ++c) matrix.row(r)[c] = static_cast<Real>(normal(random));
+  return matrix;
+}
+
+template <class Real>
+std::vector<double> distances_by(const Table& kernels, const Matrix<Real>& query,
+                                 const Matrix<Real>& centers) {
+  std::vector<double> out(centers.rows());
+  squared_distances(kernels, query.row(0), centers.row(0), centers.stride(), centers.rows(),
+                    centers.stride(), out.data());
+  return out;
+}
+
+template <class Real>
+void expect_plain_distances(const Table& kernels) {
+  for (const std::size_t length : kLengths)
+    for (std::size_t count = 1; count <= 11; ++count) {
+      const auto query = random_matrix<Real>(1, length, 1);
+      const auto centers = random_matrix<Real>(count, length, 2);
+      const auto distances = distances_by(kernels, query, centers);
+      for (std::size_t c = 0; c < count; ++c) {
+        long double expected = 0;
+        for (std::size_t i = 0; i < length; ++i) {
+          const auto difference = static_cast<long double>(query.row(0)[i]) -
+                                  static_cast<long double>(centers.row(c)[i]);
+          expected += difference * difference;
+        }
+        const double tolerance = static_cast<double>(std::numeric_limits<Real>::epsilon()) *
+                                 (4 + std::sqrt(static_cast<double>(length)));
+        EXPECT_NEAR(distances[c] / static_cast<double>(expected), 1, tolerance)
+            << "length " << length << ", center " << c << " of " << count;
+      }
+    }
+}
+
+TEST_P(KernelTest, FloatDistancesAgreeWithAPlainLoop) {
+  expect_plain_distances<float>(*kernels_);
+}
+TEST_P(KernelTest, DoubleDistancesAgreeWithAPlainLoop) {
+  expect_plain_distances<double>(*kernels_);
+}
+
+TEST_P(KernelTest, DistanceOfEqualRowsIsExactlyZero) {
+  const auto row = random_matrix<float>(1, 333, 3);
+  EXPECT_EQ(distances_by(*kernels_, row, row)[0], 0);
+}
+
+TEST_P(KernelTest, WidensEveryHalfAsIeeeSays) {
+  for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    const std::vector<std::uint16_t> row(19, half);
+    std::vector<double> out(padded(row.size()));
+    kernels_->widen_float16(row.data(), row.size(), out.data());
+    const int exponent = static_cast<int>(bits >> 10U & 31U);
+    const double fraction = static_cast<double>(bits & 1023U) / 1024;
+    const double magnitude =
+        exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (exponent == 31)
+        EXPECT_EQ(std::isinf(out[i]), fraction == 0) << bits;
+      else
+        EXPECT_EQ(out[i], (bits & 0x8000U) != 0 ? -magnitude : magnitude) << bits;
+    }
+  }
+}
+
+TEST_P(KernelTest, NormIsTheEuclideanOneAndPaddingIsCleared) {
+  for (const std::size_t length : kLengths) {
+    const auto row = random_matrix<float>(1, length, 5);
+    std::vector<double> out(padded(length), 99);
+    const double norm = kernels_->widen_float32(row.row(0), length, out.data());
+    long double squares = 0;
+    for (std::size_t i = 0; i < length; ++i)
+      squares += static_cast<long double>(row.row(0)[i]) * static_cast<long double>(row.row(0)[i]);
+    EXPECT_NEAR(norm, static_cast<double>(std::sqrt(squares)), 1e-14 * norm);
+    for (std::size_t i = length; i < out.size(); ++i) EXPECT_EQ(out[i], 0);
+  }
+}
+
+double ulps_apart(double value, long double exact) {
+  const double nearest = static_cast<double>(exact);
+  const double ulp = std::abs(std::nextafter(nearest, INFINITY) - nearest);
+  return static_cast<double>(std::abs(static_cast<long double>(value) - exact) /
+                             static_cast<long double>(ulp));
+}
+
+TEST_P(KernelTest, LogarithmIsWithinTwoUlp) {
+  std::mt19937_64 random(6);
+  std::uniform_real_distribution<double> exponent(-1040, 1000);
+  std::uniform_real_distribution<double> near_one(0.5, 2);
+  const RowTransform log{.lambda = 0, .ladder = Ladder::logarithm};
+  for (int i = 0; i < 20000; ++i) {
+    const double x = i % 2 == 0 ? std::exp2(exponent(random)) : near_one(random);
+    double value = x;
+    ASSERT_EQ(kernels_->transform(log, 1, 1, &value), RowStatus::ok);
+    EXPECT_LE(ulps_apart(value, std::log(static_cast<long double>(x))), 2) << x;
+  }
+}
+
+TEST_P(KernelTest, PowerIsWithinAFewUlpOfItsExponent) {
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> values(0, 3);
+  for (const double exponent : {0.3, 1.7, -0.5, 3.0, -4.25, 12.5})
+    for (int i = 0; i < 3000; ++i) {
+      const double x = values(random);
+      double value = x;
+      kernels_->power(&value, 1, exponent);
+      const long double exact =
+          std::pow(static_cast<long double>(x), static_cast<long double>(exponent));
+      const double conditioning = 2 + 2 * std::abs(exponent * std::log(x));
+      EXPECT_LE(ulps_apart(value, exact), conditioning) << x << "^" << exponent;
+    }
+}
+
+TEST_P(KernelTest, PowersOfZeroAreZeroOrInfinite) {
+  for (const double exponent : {2.0, 0.5, 1.7}) {
+    double zero = 0;
+    kernels_->power(&zero, 1, exponent);
+    EXPECT_EQ(zero, 0) << exponent;
+  }
+  for (const double exponent : {-2.0, -1.0, -1.7}) {
+    double zero = 0;
+    kernels_->power(&zero, 1, exponent);
+    EXPECT_EQ(zero, std::numeric_limits<double>::infinity()) << exponent;
+  }
+}
+
+TEST_P(KernelTest, GivesTheSameBitsAsTheGenericLevel) {
+  const Table& generic = *table(Level::generic);
+  for (const std::size_t length : kLengths) {
+    const auto query = random_matrix<float>(1, length, 8);
+    const auto centers = random_matrix<float>(7, length, 9);
+    EXPECT_EQ(distances_by(*kernels_, query, centers), distances_by(generic, query, centers));
+    const auto wide_query = random_matrix<double>(1, length, 8);
+    const auto wide_centers = random_matrix<double>(7, length, 9);
+    EXPECT_EQ(distances_by(*kernels_, wide_query, wide_centers),
+              distances_by(generic, wide_query, wide_centers));
+
+    for (const double lambda : {0.0, 0.5, 0.75, 1.0, 1.3, 2.0, -0.7, 3.0})
+      for (const bool is_signed : {false, true}) {
+        const Ladder ladder = lambda == 0      ? Ladder::logarithm
+                              : lambda == 0.5  ? Ladder::square_root
+                              : lambda == 0.75 ? Ladder::three_quarters
+                              : lambda == 1    ? Ladder::identity
+                              : lambda == 2    ? Ladder::square
+                                               : Ladder::power;
+        const RowTransform transform{1.5, 9.5, lambda, is_signed, ladder, 0.25};
+        std::vector<double> here(padded(length));
+        std::vector<double> there(padded(length));
+        const double norm = kernels_->widen_float32(query.row(0), length, here.data());
+        EXPECT_EQ(norm, generic.widen_float32(query.row(0), length, there.data()));
+        EXPECT_EQ(kernels_->transform(transform, norm, length, here.data()), RowStatus::ok);
+        EXPECT_EQ(generic.transform(transform, norm, length, there.data()), RowStatus::ok);
+        EXPECT_EQ(here, there) << "lambda " << lambda << ", length " << length;
+      }
+  }
+}
+
+TEST(Kernels, TheGenericLevelIsAlwaysThere) {
+  EXPECT_NE(table(Level::generic), nullptr);
+}
+
+}  // namespace
+}  // namespace deepvoro::kernels

@@ -1,0 +1,15 @@
+#!/bin/sh
+# usage: check_tidy.sh REPOSITORY BUILD
+set -eu
+repository=$1
+build=$2
+jobs=$(nproc)
+
+if ! command -v clang-tidy >/dev/null; then
+  echo "skipped: clang-tidy is missing; apt-get install clang-tidy"
+  exit 77
+fi
+# The compile database may hold warning flags that only GCC knows.
+find "$repository/src" -name '*.cpp' -print0 |
+  xargs -0 -n 1 -P "$jobs" clang-tidy -p "$build" --quiet --use-color=false \
+    --extra-arg=-Wno-unknown-warning-option
