@@ -9,7 +9,7 @@ BUILD_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3
                   libhdf5-dev libzip-dev libcli11-dev
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev clang-format clang-tidy python3 python3-numpy \
                  python3-pytest python3-h5py
-BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy
+BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy libopenblas0-pthread
 JOBS := $(shell nproc)
 
 build: packages-build
@@ -27,7 +27,9 @@ test: packages-test
 	cmake --build build-asan -j $(JOBS) --target deepvoro_tests
 	build-asan/bin/deepvoro_tests --gtest_brief=1
 
-bench: packages-bench build
+bench: packages-bench
+	cmake --preset release -DDEEPVORO_BENCH=ON
+	cmake --build build -j $(JOBS)
 	/usr/bin/python3 bench/bench.py
 
 packages-build:

@@ -74,13 +74,6 @@ bool has_quick_plan(const Transform& transform) {
          ladder != Ladder::odd_power;
 }
 
-double widen(ElementType element, const std::byte* from, std::size_t count, double* out) {
-  const kernels::Table& kernels = kernels::active();
-  return element == ElementType::float16
-             ? kernels.widen_float16(reinterpret_cast<const std::uint16_t*>(from), count, out)
-             : kernels.widen_float32(reinterpret_cast<const float*>(from), count, out);
-}
-
 [[noreturn]] void refuse_infinite(const std::string& file, std::size_t row,
                                   std::span<const double> values) {
   const auto bad = std::ranges::find_if(values, [](double v) { return !std::isfinite(v); });
@@ -91,6 +84,13 @@ double widen(ElementType element, const std::byte* from, std::size_t count, doub
 }
 
 }  // namespace
+
+double widen(ElementType element, const std::byte* from, std::size_t count, double* out) {
+  const kernels::Table& kernels = kernels::active();
+  return element == ElementType::float16
+             ? kernels.widen_float16(reinterpret_cast<const std::uint16_t*>(from), count, out)
+             : kernels.widen_float32(reinterpret_cast<const float*>(from), count, out);
+}
 
 std::string Transform::id() const {
   return fmt::format("w{}_b{}_l{}{}", w, b, lambda, is_signed ? "_signed" : "");
@@ -153,15 +153,67 @@ std::vector<float> center_of(const LoadedView& view, const Transform& transform)
   return center;
 }
 
-RowTransformer::RowTransformer(const LoadedView& view, const Transform& transform,
-                               std::vector<float> center)
-    : view_(view),
-      transform_(transform),
+TransformPlan::TransformPlan(const Transform& transform)
+    : transform_(transform),
       exact_(exact_plan(transform)),
       quick_(quick_plan(transform)),
-      has_quick_(has_quick_plan(transform)),
-      center_(std::move(center)),
-      kernels_(kernels::active()) {}
+      has_quick_(has_quick_plan(transform)) {}
+
+template <class Real>
+RowStatus TransformPlan::apply(ElementType element, const std::byte* row, std::size_t count,
+                               double norm, const float* center, double* scratch, Real* out) const {
+  if constexpr (std::is_same_v<Real, float>)
+    if (quick(element, row, count, norm, center, out)) return RowStatus::ok;
+  widen(element, row, count, scratch);
+  const RowStatus status = kernels::active().transform(exact_, norm, count, scratch);
+  for (std::size_t i = 0; i < count; ++i)
+    out[i] = static_cast<Real>(scratch[i] - static_cast<double>(center[i]));
+  return status;
+}
+
+template RowStatus TransformPlan::apply(ElementType, const std::byte*, std::size_t, double,
+                                        const float*, double*, float*) const;
+template RowStatus TransformPlan::apply(ElementType, const std::byte*, std::size_t, double,
+                                        const float*, double*, double*) const;
+
+bool TransformPlan::quick(ElementType element, const std::byte* row, std::size_t count, double norm,
+                          const float* center, float* out) const {
+  if (!has_quick_) return false;
+  const auto scale = static_cast<float>(norm > 0 ? 1 / norm : 0);
+  if (!std::isfinite(scale)) return false;
+  const kernels::Table& kernels = kernels::active();
+  return element == ElementType::float16
+             ? kernels.quick_float16(quick_, reinterpret_cast<const std::uint16_t*>(row), scale,
+                                     center, count, out)
+             : kernels.quick_float32(quick_, reinterpret_cast<const float*>(row), scale, center,
+                                     count, out);
+}
+
+TransformPlan::Complaint TransformPlan::explain(ElementType element, const std::byte* row,
+                                                std::size_t count, double norm,
+                                                double* scratch) const {
+  widen(element, row, count, scratch);
+  for (std::size_t column = 0; column < count; ++column) {
+    const double value = scratch[column];
+    double alone = value;
+    const RowStatus status = kernels::active().transform(exact_, norm, 1, &alone);
+    if (status == RowStatus::ok) continue;
+    const double y = transform_.w * (norm > 0 ? value / norm : 0) + transform_.b;
+    const std::string what =
+        status == RowStatus::overflow
+            ? fmt::format(
+                  "which transformation {} takes beyond float32; choose another lambda, w or b",
+                  transform_.id())
+            : fmt::format(
+                  "so w*z + b is {:.6g}, which has no {}; use --signed, a larger b or another "
+                  "lambda",
+                  y,
+                  transform_.lambda == 0 ? "logarithm"
+                                         : fmt::format("power {}", transform_.lambda));
+    return {column, fmt::format("the value is {}, {}", value, what)};
+  }
+  throw internal_error("a row cannot be transformed, but each of its values can");
+}
 
 template <class Real>
 void RowTransformer::columns(std::size_t row, std::size_t begin, std::size_t count, double* scratch,
@@ -171,68 +223,20 @@ void RowTransformer::columns(std::size_t row, std::size_t begin, std::size_t cou
   for (std::size_t column = begin; column < end;) {
     LoadedView::Run run = view_.run(row, column);
     run.count = std::min(run.count, end - column);
-    part(row, column, run, scratch, out + (column - begin));
+    const RowStatus status = plan_.apply(view_.element(), run.data, run.count, view_.norm(row),
+                                         center_.data() + column, scratch, out + (column - begin));
+    if (status != RowStatus::ok) {
+      const auto complaint =
+          plan_.explain(view_.element(), run.data, run.count, view_.norm(row), scratch);
+      throw data_error(fmt::format("{}: row {}, column {}: {}", view_.file(), row,
+                                   column + complaint.column, complaint.what));
+    }
     column += run.count;
   }
-}
-
-template <class Real>
-void RowTransformer::part(std::size_t row, std::size_t begin, LoadedView::Run run, double* scratch,
-                          Real* out) const {
-  if constexpr (std::is_same_v<Real, float>)
-    if (quick_part(row, begin, run, out)) return;
-  exact_part(row, begin, run, scratch);
-  for (std::size_t i = 0; i < run.count; ++i)
-    out[i] = static_cast<Real>(scratch[i] - static_cast<double>(center_[begin + i]));
 }
 
 template void RowTransformer::columns(std::size_t, std::size_t, std::size_t, double*, float*) const;
 template void RowTransformer::columns(std::size_t, std::size_t, std::size_t, double*,
                                       double*) const;
-
-bool RowTransformer::quick_part(std::size_t row, std::size_t begin, LoadedView::Run run,
-                                float* out) const {
-  if (!has_quick_) return false;
-  const double norm = view_.norm(row);
-  const auto scale = static_cast<float>(norm > 0 ? 1 / norm : 0);
-  if (!std::isfinite(scale)) return false;
-  const float* center = center_.data() + begin;
-  return view_.element() == ElementType::float16
-             ? kernels_.quick_float16(quick_, reinterpret_cast<const std::uint16_t*>(run.data),
-                                      scale, center, run.count, out)
-             : kernels_.quick_float32(quick_, reinterpret_cast<const float*>(run.data), scale,
-                                      center, run.count, out);
-}
-
-void RowTransformer::exact_part(std::size_t row, std::size_t begin, LoadedView::Run run,
-                                double* scratch) const {
-  widen(view_.element(), run.data, run.count, scratch);
-  const RowStatus status = kernels_.transform(exact_, view_.norm(row), run.count, scratch);
-  if (status != RowStatus::ok) explain(status, row, begin, run, scratch);
-}
-
-void RowTransformer::explain(RowStatus status, std::size_t row, std::size_t begin,
-                             LoadedView::Run run, double* scratch) const {
-  const double norm = view_.norm(row);
-  widen(view_.element(), run.data, run.count, scratch);
-  for (std::size_t i = 0; i < run.count; ++i) {
-    const double value = scratch[i];
-    double alone = value;
-    if (kernels_.transform(exact_, norm, 1, &alone) == RowStatus::ok) continue;
-    const std::string place =
-        fmt::format("{}: row {}, column {}: the value is {}", view_.file(), row, begin + i, value);
-    if (status == RowStatus::overflow)
-      throw data_error(fmt::format(
-          "{}, which transformation {} takes beyond float32; choose another lambda, w or b", place,
-          transform_.id()));
-    const double y = transform_.w * (norm > 0 ? value / norm : 0) + transform_.b;
-    throw data_error(fmt::format(
-        "{}, so w*z + b is {:.6g}, which has no {}; use --signed, a larger b or another lambda",
-        place, y,
-        transform_.lambda == 0 ? "logarithm" : fmt::format("power {}", transform_.lambda)));
-  }
-  throw internal_error(fmt::format("{}: row {} cannot be transformed, but each of its values can",
-                                   view_.file(), row));
-}
 
 }  // namespace deepvoro

@@ -352,6 +352,19 @@ void power(double* values, std::size_t count, double exponent) {
   each(values, count, [exponent](double x) { return real_power(x, exponent); });
 }
 
+double multiply_add_rounds(std::size_t rounds) {
+  const float nearly_one[16] = {0.999F, 0.999F, 0.999F, 0.999F, 0.999F, 0.999F, 0.999F, 0.999F,
+                                0.999F, 0.999F, 0.999F, 0.999F, 0.999F, 0.999F, 0.999F, 0.999F};
+  const FloatLanes factor = FloatLanes::load(nearly_one);
+  FloatLanes sums[8];
+  for (FloatLanes& lanes : sums) lanes = factor;
+  for (std::size_t round = 0; round < rounds; ++round)
+    for (FloatLanes& lanes : sums) lanes = multiply_add(lanes, factor, factor);
+  double total = 0;
+  for (const FloatLanes& lanes : sums) total += sum(lanes);
+  return total;
+}
+
 constexpr dk::Table make_table(dk::Level level) {
   return {.level = level,
           .widen_float16 = widen_float16,
@@ -371,7 +384,8 @@ constexpr dk::Table make_table(dk::Level level) {
           .combine_surrogate_double = combine_surrogate<double>,
           .squared_distances_float = squared_distances<float>,
           .squared_distances_double = squared_distances<double>,
-          .power = power};
+          .power = power,
+          .multiply_add_rounds = multiply_add_rounds};
 }
 
 }  // namespace

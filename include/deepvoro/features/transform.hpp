@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "deepvoro/core/matrix.hpp"
@@ -66,37 +67,60 @@ class LoadedView {
 // feel it, but with the common part gone neither rounding nor cancellation shows.
 [[nodiscard]] std::vector<float> center_of(const LoadedView& view, const Transform& transform);
 
+// A transformation made ready to run on rows in memory.
+class TransformPlan {
+ public:
+  explicit TransformPlan(const Transform& transform);
+
+  [[nodiscard]] const Transform& transform() const { return transform_; }
+
+  // Transforms `count` elements of a row of the given norm and takes `center` off them. `scratch`
+  // has padded(count) elements. On a status other than ok, out is unspecified.
+  template <class Real>
+  kernels::RowStatus apply(ElementType element, const std::byte* row, std::size_t count,
+                           double norm, const float* center, double* scratch, Real* out) const;
+
+  // What is wrong with the first element that apply() refuses; column counts from 0.
+  struct Complaint {
+    std::size_t column;
+    std::string what;
+  };
+  [[nodiscard]] Complaint explain(ElementType element, const std::byte* row, std::size_t count,
+                                  double norm, double* scratch) const;
+
+ private:
+  [[nodiscard]] bool quick(ElementType element, const std::byte* row, std::size_t count,
+                           double norm, const float* center, float* out) const;
+
+  Transform transform_;
+  kernels::RowTransform exact_;
+  kernels::QuickTransform quick_;
+  bool has_quick_;
+};
+
 // Applies one transformation to rows of a view and takes a center off the results. Safe to use from
 // several threads, each with its own scratch of padded(dim) doubles. Refers to the view.
 class RowTransformer {
  public:
-  RowTransformer(const LoadedView& view, const Transform& transform, std::vector<float> center);
+  RowTransformer(const LoadedView& view, const Transform& transform, std::vector<float> center)
+      : view_(view), plan_(transform), center_(std::move(center)) {}
 
   [[nodiscard]] const std::vector<float>& center() const { return center_; }
 
-  // Columns begin to begin+count of a row. Columns from dim on are written as zero.
+  // Columns begin to begin+count of a row. Columns from dim on are written as zero. Throws a data
+  // error that names the place when a value cannot be transformed.
   template <class Real>
   void columns(std::size_t row, std::size_t begin, std::size_t count, double* scratch,
                Real* out) const;
 
  private:
-  // The following work on part of a row, within one block.
-  template <class Real>
-  void part(std::size_t row, std::size_t begin, LoadedView::Run run, double* scratch,
-            Real* out) const;
-  [[nodiscard]] bool quick_part(std::size_t row, std::size_t begin, LoadedView::Run run,
-                                float* out) const;
-  void exact_part(std::size_t row, std::size_t begin, LoadedView::Run run, double* scratch) const;
-  [[noreturn]] void explain(kernels::RowStatus status, std::size_t row, std::size_t begin,
-                            LoadedView::Run run, double* scratch) const;
-
   const LoadedView& view_;
-  Transform transform_;
-  kernels::RowTransform exact_;
-  kernels::QuickTransform quick_;
-  bool has_quick_;
+  TransformPlan plan_;
   std::vector<float> center_;
-  const kernels::Table& kernels_;
 };
+
+// Widens elements in memory to double, and gives their Euclidean norm. `out` has padded(count)
+// elements; those beyond count are written as zero.
+double widen(ElementType element, const std::byte* row, std::size_t count, double* out);
 
 }  // namespace deepvoro

@@ -53,6 +53,8 @@ enum class RowStatus {
   overflow,       // a result is infinite, or too large for a float32
 };
 
+inline constexpr std::size_t kFlopsPerRound = 2 * 8 * 16;
+
 struct Table {
   Level level;
 
@@ -114,6 +116,10 @@ struct Table {
 
   // values[i]^exponent for values[i] >= 0, exponent != 0.
   void (*power)(double* values, std::size_t count, double exponent);
+
+  // Nothing but fused multiply-adds, kFlopsPerRound operations a round: what benchmarks measure the
+  // peak of a core with.
+  double (*multiply_add_rounds)(std::size_t rounds);
 };
 
 // The level in use: what the environment variable DEEPVORO_ISA names (generic, avx2, avx512), or

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""The benchmark table: this program against NumPy on the same data in the same run.
+
+Answers are compared before times are printed. What takes NumPy too long is timed on fewer episodes or
+views and scaled; the table says so.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+# One BLAS thread in each of the two worker threads; set before NumPy is loaded.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import numpy as np  # noqa: E402
+import numpy_ways  # noqa: E402
+from workloads import make_store  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = ROOT / "build/bin/deepvoro"
+FACTS_PROGRAM = ROOT / "build/bin/deepvoro_bench"
+DATA = ROOT / "build/bench"
+
+VIEWS, NUMPY_VIEWS = 64, 8
+EPISODES = 2000
+EIGHT = [(0, 0.5), (0, 0.75), (0, 1)] + [(0.02 * i, 0) for i in range(1, 6)]
+TWO = [(0, 0.75), (0.08, 0)]
+BETAS = [7, 5.5, 4.5, 4, 4, 3.5, 3.5, 3, 3, 3]
+RUNS = 3
+
+
+def program_seconds(store, *flags):
+    """Best wall time of the whole process, file reading and start included."""
+    best = float("inf")
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        subprocess.run([PROGRAM, "evaluate", store, *map(str, flags)], check=True, stdout=subprocess.DEVNULL)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def program_scores(store, pool, *flags):
+    with tempfile.TemporaryDirectory() as folder:
+        pool_file, scores = Path(folder) / "pool.json", Path(folder) / "scores.npy"
+        pool_file.write_text(json.dumps({"format": "deepvoro-pool", "version": 1, "members": pool}))
+        subprocess.run([PROGRAM, "evaluate", store, "--pool", pool_file, "--scores", scores, *map(str, flags)],
+                       check=True, stdout=subprocess.DEVNULL)
+        return np.load(scores)
+
+
+def facts(*arguments):
+    lines = subprocess.run([FACTS_PROGRAM, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+    return dict(line.split(" ", 1) for line in lines.splitlines())
+
+
+def timed(work):
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def assert_same(program, numpy_sum, what):
+    """Scores agree, and so do predictions but for near-ties."""
+    np.testing.assert_allclose(-program, numpy_sum, rtol=1e-4, err_msg=what)
+    flips = (program.argmax(-1) != numpy_sum.argmin(-1)).sum()
+    assert flips <= 2 + program.shape[0] * program.shape[1] // 20000, f"{what}: {flips} predictions differ"
+
+
+def pool_of(views, transforms, betas=()):
+    members = []
+    for view in views:
+        for b, ladder in transforms:
+            member = {"view": view, "w": 1.0, "b": b, "lambda": ladder, "geometry": "vd"}
+            members += [member] if not betas else [
+                {**member, "geometry": "surrogate", "R": r + 1, "beta": beta} for r, beta in enumerate(betas)]
+    return members
+
+
+class Workload:
+    """One row of the table."""
+
+    def __init__(self, name, seconds, published, quickest, flops, read_bytes, machine):
+        self.name, self.seconds = name, seconds
+        self.published, self.quickest = published, quickest
+        self.flops, self.read_bytes = flops, read_bytes
+        self.bounds = flops / machine["peak"] / 1e9, read_bytes / machine["bandwidth"] / 1e9
+
+    def row(self):
+        return (f"| {self.name} | {self.seconds:.2f} s | {self.published:.0f} s | {self.published / self.seconds:.0f} | "
+                f"{self.quickest:.1f} s | {self.quickest / self.seconds:.1f} | {self.flops / self.seconds / 1e9:.0f} | "
+                f"{self.read_bytes / self.seconds / 1e9:.2f} | {self.bounds[0]:.2f} s | {self.bounds[1]:.2f} s | "
+                f"{self.seconds / max(self.bounds):.2f} |")
+
+
+HEADER = ("| workload | deepvoro | as published | times | best NumPy | times | GFLOP/s | GB/s | bound: arithmetic | "
+          "bound: bytes | over the larger |\n|" + " --- |" * 11)
+
+
+def load_views(store, split, count):
+    description = json.loads((store / "store.json").read_text())
+    return [np.load(store / split / f"{view}.npy") for view in description["views"][:count]]
+
+
+def published_seconds(one_episode, members, episodes, sample=20):
+    """Time of `sample` (member, episode) pairs, scaled to all of them."""
+    seconds, _ = timed(lambda: [one_episode(i) for i in range(sample)])
+    return seconds / sample * members * episodes
+
+
+def ensemble(store, shots, machine):
+    """W1: 512 Voronoi members."""
+    views = load_views(store, "novel", NUMPY_VIEWS)
+    labels = np.load(store / "novel/labels.npy")
+    support, query = numpy_ways.draw_episodes(labels, 5, shots, 15, EPISODES)
+    names = json.loads((store / "store.json").read_text())["views"]
+
+    seconds_numpy, field = timed(lambda: numpy_ways.quickest(views, EIGHT, support, query))
+    scores = program_scores(store, pool_of(names[:NUMPY_VIEWS], EIGHT), "--method", "deepvoro", "--shots", shots)
+    assert_same(scores, field, f"W1, {shots} shots")
+    published = published_seconds(
+        lambda i: numpy_ways.published_distances(views[0], (0, *EIGHT[i % 8]), support[i], query[i]), 512, EPISODES)
+    flops = 2 * 512 * EPISODES * 75 * 5 * 640
+    return Workload(f"W1, {shots}-shot", program_seconds(store, "--method", "deepvoro", "--shots", shots), published,
+                    seconds_numpy * VIEWS / NUMPY_VIEWS, flops, VIEWS * views[0].nbytes, machine)
+
+
+def surrogates(store, shots, machine):
+    """W2: 1280 surrogate members."""
+    views, base = load_views(store, "novel", NUMPY_VIEWS), load_views(store, "base", NUMPY_VIEWS)
+    labels = np.load(store / "novel/labels.npy")
+    support, query = numpy_ways.draw_episodes(labels, 5, shots, 15, EPISODES)
+    names = json.loads((store / "store.json").read_text())["views"]
+    bases = 64
+
+    seconds_numpy, field = timed(lambda: numpy_ways.quickest(views, TWO, support, query, base, bases, BETAS))
+    scores = program_scores(store, pool_of(names[:NUMPY_VIEWS], TWO, BETAS), "--method", "deepvoro++", "--shots", shots)
+    # Which base class is the R-th nearest is decided by the last bit now and then, and moves a whole episode.
+    agree = np.isclose(-scores, field, rtol=1e-4).all(axis=(1, 2))
+    assert agree.mean() > 0.97, f"W2: only {agree.mean():.1%} of the episodes agree"
+    assert_same(scores[agree], field[agree], f"W2, {shots} shots")
+
+    base_rows = numpy_ways.transform(numpy_ways.unit(base[0]), (0, *TWO[0]))
+    prototypes = base_rows.reshape(bases, -1, 640).mean(1)
+    published = published_seconds(
+        lambda i: numpy_ways.published_surrogate(views[0], (0, *TWO[0]), support[i], query[i], prototypes, i % 10 + 1,
+                                                 BETAS[i % 10]), 1280, EPISODES)
+    flops = 2 * 128 * (EPISODES * 75 * 5 * 640 + len(labels) * bases * 640)
+    seconds = program_seconds(store, "--method", "deepvoro++", "--shots", shots)
+    return Workload(f"W2, {shots}-shot", seconds, published, seconds_numpy * VIEWS / NUMPY_VIEWS, flops,
+                    VIEWS * (views[0].nbytes + base[0].nbytes), machine)
+
+
+def one_member(store, ways, episodes, machine):
+    """W3: one member, very many episodes or ways."""
+    rows = load_views(store, "novel", 1)[0]
+    labels = np.load(store / "novel/labels.npy")
+
+    def quickest():
+        support, query = numpy_ways.draw_episodes(labels, ways, 1, 15, episodes)
+        return support, query, numpy_ways.quickest([rows], [(0, 0.5)], support, query)
+
+    seconds_numpy, (support, query, field) = timed(quickest)
+    flags = ["--method", "vd", "--ways", ways, "--episodes", episodes]
+    names = json.loads((store / "store.json").read_text())["views"]
+    assert_same(program_scores(store, pool_of(names[:1], [(0, 0.5)]), *flags), field, "W3")
+    published = published_seconds(
+        lambda i: numpy_ways.published_distances(rows, (0, 0, 0.5), support[i], query[i]), 1, episodes,
+        sample=20 if ways == 5 else 1)
+    flops = 2 * episodes * ways * 15 * ways * rows.shape[1]
+    return Workload(f"W3, {ways}-way, {episodes} episodes", program_seconds(store, *flags), published, seconds_numpy, flops,
+                    rows.nbytes, machine)
+
+
+def cost_of_neighbourhoods(store):
+    """Time of ten values of R over that of one."""
+    names = json.loads((store / "store.json").read_text())["views"][:16]
+    with tempfile.TemporaryDirectory() as folder:
+        times = []
+        for betas in (BETAS[:1], BETAS):
+            file = Path(folder) / "pool.json"
+            members = pool_of(names, TWO, betas)
+            file.write_text(json.dumps({"format": "deepvoro-pool", "version": 1, "members": members}))
+            times.append(program_seconds(store, "--method", "deepvoro++", "--pool", file))
+    return times[1] / times[0]
+
+
+def main():
+    for program in (PROGRAM, FACTS_PROGRAM):
+        if not program.exists():
+            sys.exit(f"{program} is missing: run `make bench`")
+    main_store = make_store(DATA / "20x600", {"novel": (20, 600), "base": (64, 60)}, view_count=VIEWS)
+    many_classes = make_store(DATA / "300x20", {"novel": (300, 20)})
+
+    machine_facts = facts("machine")
+    machine = {"peak": float(machine_facts["peak_gflops"]), "bandwidth": float(machine_facts["bandwidth_gbytes"])}
+    processor = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
+    print(f"{processor}, {machine_facts['threads']} cores, {machine_facts['isa']}; measured: fused multiply-add "
+          f"{machine['peak']:.0f} GFLOP/s, reading memory {machine['bandwidth']:.1f} GB/s; NumPy {np.__version__}, "
+          f"Python {platform.python_version()}\n", flush=True)
+    print(HEADER, flush=True)
+    for measure in (lambda: ensemble(main_store, 1, machine), lambda: ensemble(main_store, 5, machine),
+                    lambda: surrogates(main_store, 1, machine), lambda: surrogates(main_store, 5, machine),
+                    lambda: one_member(main_store, 5, 10000, machine), lambda: one_member(many_classes, 200, 200, machine)):
+        print(measure().row(), flush=True)
+    print(f"\nTen values of R cost {cost_of_neighbourhoods(main_store):.2f} times one value.")
+    latency = facts("latency", main_store)
+    print(f"W4, one query, features given: {float(latency['deepvoro_median_ms']):.2f} ms median with 512 members, "
+          f"{float(latency['deepvoro++_median_ms']):.2f} ms with 1280.")
+    print(f"\nAs published: one member and one episode at a time, timed on 20 of them and scaled. Best NumPy: {NUMPY_VIEWS} of "
+          f"{VIEWS} views timed and scaled (W3: all). deepvoro: everything, best of {RUNS} runs of the whole process.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""The same ensembles in NumPy: the way the paper's release computes them, and the quickest way we know."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+WAYS, QUERIES = 5, 15
+EPISODES_AT_ONCE = 100
+
+
+def draw_episodes(labels, ways, shots, queries, count, seed=0):
+    """Support rows [count, ways, shots] and query rows [count, ways * queries]."""
+    random = np.random.RandomState(seed)
+    rows_of = [np.flatnonzero(labels == label) for label in np.unique(labels)]
+    support = np.empty((count, ways, shots), np.int64)
+    query = np.empty((count, ways, queries), np.int64)
+    for e in range(count):
+        for way, label in enumerate(random.permutation(len(rows_of))[:ways]):
+            drawn = rows_of[label][random.permutation(len(rows_of[label]))]
+            support[e, way], query[e, way] = drawn[:shots], drawn[shots : shots + queries]
+    return support, query.reshape(count, ways * queries)
+
+
+def transform(unit_rows, member):
+    _, b, ladder = member
+    if ladder == 0:
+        return np.log(unit_rows + np.float32(b))
+    return unit_rows if ladder == 1 else unit_rows ** np.float32(ladder)
+
+
+def unit(rows):
+    rows = rows.astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def far(points, centers):
+    return np.sqrt(((points[:, None] - centers[None]) ** 2).sum(-1))
+
+
+# --- as published: one member and one episode at a time --------------------------------------------
+
+
+def published_distances(rows, member, support, query):
+    """Distances of one member in one episode, and its transformed queries and prototypes."""
+    ways, shots = support.shape
+    support_rows = transform(unit(rows[support.ravel()]), member)
+    query_rows = transform(unit(rows[query]), member)
+    prototypes = support_rows.reshape(ways, shots, -1).mean(1)
+    return far(query_rows, prototypes), query_rows, prototypes
+
+
+def published_surrogate(rows, member, support, query, base_prototypes, neighbours, beta):
+    distances, query_rows, prototypes = published_distances(rows, member, support, query)
+    to_base = far(prototypes, base_prototypes)
+    chosen = np.unique(np.argsort(to_base, axis=1, kind="stable")[:, :neighbours])
+    surrogate = far(far(query_rows, base_prototypes[chosen]), to_base[:, chosen])
+    return (beta * distances / distances.sum(1, keepdims=True)
+            + surrogate / surrogate.sum(1, keepdims=True))
+
+
+# --- the quickest: a member at a time, all episodes together, both cores ----------------------------
+
+
+def from_dots(dots, query_norms, center_norms):
+    return np.sqrt(np.maximum(query_norms + center_norms - 2 * dots, 0))
+
+
+def batches(count):
+    return [slice(begin, min(begin + EPISODES_AT_ONCE, count)) for begin in range(0, count, EPISODES_AT_ONCE)]
+
+
+def add_voronoi(rows, support, query, field):
+    norms = np.einsum("ij,ij->i", rows, rows)
+    for batch in batches(len(support)):
+        prototypes = rows[support[batch]].mean(2)
+        dots = rows[query[batch]] @ prototypes.transpose(0, 2, 1)
+        prototype_norms = np.einsum("ekd,ekd->ek", prototypes, prototypes)[:, None]
+        field[batch] += from_dots(dots, norms[query[batch]][..., None], prototype_norms)
+
+
+def add_surrogates(rows, base_prototypes, support, query, betas, field):
+    norms = np.einsum("ij,ij->i", rows, rows)
+    base_norms = np.einsum("ij,ij->i", base_prototypes, base_prototypes)
+    row_to_base = from_dots(rows @ base_prototypes.T, norms[:, None], base_norms)
+    for batch in batches(len(support)):
+        prototypes = rows[support[batch]].mean(2)
+        dots = rows[query[batch]] @ prototypes.transpose(0, 2, 1)
+        prototype_norms = np.einsum("ekd,ekd->ek", prototypes, prototypes)
+        distances = from_dots(dots, norms[query[batch]][..., None], prototype_norms[:, None])
+        features = distances / distances.sum(-1, keepdims=True)
+        to_base = from_dots(prototypes @ base_prototypes.T, prototype_norms[..., None], base_norms)
+        ranks = to_base.argsort(-1, kind="stable").argsort(-1).min(1)
+        within = (ranks[:, :, None] < np.arange(1, len(betas) + 1)).astype(np.float32)
+        squares = (row_to_base[query[batch]][:, :, None] - to_base[:, None]) ** 2
+        episodes, queries, ways, bases = squares.shape
+        sums = squares.reshape(episodes, queries * ways, bases) @ within
+        surrogate = np.sqrt(sums).reshape(episodes, queries, ways, len(betas))
+        surrogate /= surrogate.sum(2, keepdims=True)
+        field[batch] += sum(betas) * features + surrogate.sum(-1)
+
+
+def quickest(views, transforms, support, query, base_views=None, base_classes=0, betas=()):
+    """Sum over all views x transforms (x neighbours) of distances, [episodes, queries, ways]."""
+    shape = (*query.shape, support.shape[1])
+
+    def one_view(index):
+        field = np.zeros(shape)
+        rows = unit(views[index])
+        base = unit(base_views[index]) if base_views else None
+        for member in transforms:
+            transformed = transform(rows, (index, *member))
+            if base is None:
+                add_voronoi(transformed, support, query, field)
+            else:
+                base_rows = transform(base, (index, *member))
+                prototypes = base_rows.reshape(base_classes, -1, base_rows.shape[1]).mean(1)
+                add_surrogates(transformed, prototypes, support, query, betas, field)
+        return field
+
+    with ThreadPoolExecutor(2) as pool:
+        return sum(pool.map(one_view, range(len(views))))

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "deepvoro/core/matrix.hpp"
+#include "deepvoro/ensemble/pool.hpp"
+#include "deepvoro/geometry/influence.hpp"
+
+namespace deepvoro {
+
+// The same samples seen in several views.
+struct ViewedSamples {
+  std::vector<std::string> views;
+  std::vector<MatrixView<const float>> rows;  // [views] of [samples x dim]
+  std::span<const std::size_t> labels;        // [samples], class of each
+  std::size_t classes = 0;
+};
+
+// An ensemble fitted on support samples, ready for one query after the other. Immutable once made:
+// queries may come from several threads at the same time.
+class FittedEnsemble {
+ public:
+  // `base` may be nullptr when no member is a surrogate one.
+  FittedEnsemble(const Pool& pool, const ViewedSamples& support, const ViewedSamples* base,
+                 Influence influence);
+  FittedEnsemble(FittedEnsemble&&) noexcept;
+  FittedEnsemble& operator=(FittedEnsemble&&) noexcept;
+  ~FittedEnsemble();
+
+  [[nodiscard]] std::size_t classes() const;
+  // out[k] = influence F of class k; query[v]: the features of the query in view v of the support.
+  void influence(std::span<const std::span<const float>> query, std::span<double> out) const;
+
+ private:
+  struct Group;
+  std::size_t dim_;
+  std::size_t classes_;
+  Influence influence_;
+  std::vector<std::unique_ptr<Group>> groups_;
+};
+
+}  // namespace deepvoro

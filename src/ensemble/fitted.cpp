@@ -1,0 +1,252 @@
+#include "deepvoro/ensemble/fitted.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/ensemble/engine.hpp"
+#include "deepvoro/geometry/surrogate.hpp"
+#include "deepvoro/kernels/kernels.hpp"
+
+namespace deepvoro {
+namespace {
+
+// A row in memory, transformed; float32 throughout, because distances are taken from differences.
+class PointTransformer {
+ public:
+  PointTransformer(const Transform& transform, std::size_t dim)
+      : plan_(transform), no_center_(dim) {}
+
+  void apply(std::span<const float> row, double norm, std::vector<double>& scratch,
+             float* out) const {
+    const auto* bytes = reinterpret_cast<const std::byte*>(row.data());
+    if (plan_.apply(ElementType::float32, bytes, row.size(), norm, no_center_.data(),
+                    scratch.data(), out) == kernels::RowStatus::ok)
+      return;
+    const auto complaint =
+        plan_.explain(ElementType::float32, bytes, row.size(), norm, scratch.data());
+    throw data_error(fmt::format("column {}: {}", complaint.column, complaint.what));
+  }
+
+ private:
+  TransformPlan plan_;
+  std::vector<float> no_center_;
+};
+
+double checked_norm(std::span<const float> row, std::vector<double>& scratch) {
+  const double norm = widen(ElementType::float32, reinterpret_cast<const std::byte*>(row.data()),
+                            row.size(), scratch.data());
+  if (!std::isfinite(norm)) throw data_error("a feature is not finite; remove or repair it");
+  return norm;
+}
+
+Matrix<float> class_means(const PointTransformer& transformer, MatrixView<const float> rows,
+                          const ViewedSamples& samples) {
+  const std::size_t dim = rows.cols();
+  std::vector<double> scratch(padded(dim));
+  Matrix<float> row(1, dim);
+  Matrix<double> sums(samples.classes, dim);
+  std::vector<std::size_t> counts(samples.classes);
+  for (std::size_t r = 0; r < rows.rows(); ++r) {
+    transformer.apply(rows[r], checked_norm(rows[r], scratch), scratch, row.row(0));
+    const std::size_t label = samples.labels[r];
+    ++counts[label];
+    for (std::size_t i = 0; i < dim; ++i) sums.row(label)[i] += static_cast<double>(row.row(0)[i]);
+  }
+  Matrix<float> means(samples.classes, dim);
+  for (std::size_t k = 0; k < samples.classes; ++k) {
+    if (counts[k] == 0) throw data_error(fmt::format("class {} has no samples", k));
+    for (std::size_t i = 0; i < dim; ++i)
+      means.row(k)[i] = static_cast<float>(sums.row(k)[i] / static_cast<double>(counts[k]));
+  }
+  return means;
+}
+
+void distances_to(const Matrix<float>& centers, const float* query, std::vector<double>& squared,
+                  float* out) {
+  squared.resize(centers.rows());
+  kernels::squared_distances(kernels::active(), query, centers.row(0), centers.stride(),
+                             centers.rows(), centers.stride(), squared.data());
+  for (std::size_t i = 0; i < centers.rows(); ++i)
+    out[i] = static_cast<float>(std::sqrt(squared[i]));
+}
+
+std::size_t place_of_view(const ViewedSamples& samples, const std::string& view) {
+  const auto found = std::ranges::find(samples.views, view);
+  if (found == samples.views.end())
+    throw data_error(fmt::format("no features of view '{}' were given", view));
+  return static_cast<std::size_t>(found - samples.views.begin());
+}
+
+void check_samples(const ViewedSamples& samples, std::size_t dim) {
+  if (samples.views.size() != samples.rows.size() || samples.views.empty() || samples.classes == 0)
+    throw usage_error("samples need at least one view and one class, and rows for every view");
+  for (const MatrixView<const float>& rows : samples.rows)
+    if (rows.rows() != samples.labels.size() || rows.cols() != dim)
+      throw usage_error("every view must have one row of the same length for each label");
+  for (const std::size_t label : samples.labels)
+    if (label >= samples.classes) throw usage_error("a label is beyond the number of classes");
+}
+
+// Scratch of one query; queries come from several threads.
+struct Scratch {
+  explicit Scratch(std::size_t dim, std::size_t classes)
+      : wide(padded(dim)), row(1, dim), distances(1, classes), terms(classes) {}
+  std::vector<double> wide;
+  Matrix<float> row;
+  Matrix<float> distances;
+  std::vector<double> squared;
+  std::vector<double> terms;
+};
+
+}  // namespace
+
+// Members that share view and transformation, by growing R.
+struct FittedEnsemble::Group {
+  // A base class that joins the surrogate set at some R, and how far each prototype is from it.
+  struct Joining {
+    std::size_t base;
+    std::vector<float> of_ways;
+  };
+
+  std::size_t view = 0;
+  PointTransformer transformer;
+  Matrix<float> prototypes;
+  std::vector<Geometry> members;
+  Matrix<float> base;                        // empty without surrogate members
+  std::vector<std::vector<Joining>> levels;  // [R - 1]
+
+  void fit_surrogates(std::size_t largest_R) {
+    Matrix<float> to_base(prototypes.rows(), base.rows());
+    std::vector<double> squared;
+    for (std::size_t k = 0; k < prototypes.rows(); ++k)
+      distances_to(base, prototypes.row(k), squared, to_base.row(k));
+    SurrogateClasses<float> classes;
+    classes.select(to_base.view(), largest_R, [&](std::size_t k, std::size_t t) {
+      double exact = 0;
+      for (std::size_t i = 0; i < base.cols(); ++i) {
+        const double difference =
+            static_cast<double>(prototypes.row(k)[i]) - static_cast<double>(base.row(t)[i]);
+        exact += difference * difference;
+      }
+      return exact;
+    });
+    for (std::size_t R = 1; R <= classes.levels(); ++R) {
+      levels.emplace_back();
+      for (const std::size_t t : classes.joining_at(R)) {
+        Joining joining{t, {}};
+        for (std::size_t k = 0; k < prototypes.rows(); ++k)
+          joining.of_ways.push_back(to_base.row(k)[t]);
+        levels.back().push_back(std::move(joining));
+      }
+    }
+  }
+
+  void add_terms(std::span<const float> query, double norm, const Influence& influence,
+                 Scratch& scratch, std::span<double> out) const {
+    const std::size_t ways = prototypes.rows();
+    transformer.apply(query, norm, scratch.wide, scratch.row.row(0));
+    float* distances = scratch.distances.row(0);
+    distances_to(prototypes, scratch.row.row(0), scratch.squared, distances);
+
+    std::vector<float> to_base;
+    std::vector<double> features;
+    std::vector<double> sums(ways);
+    std::size_t grown_to = 0;
+    if (base.rows() > 0) {
+      to_base.resize(base.rows());
+      distances_to(base, scratch.row.row(0), scratch.squared, to_base.data());
+      features.assign(distances, distances + ways);
+      normalise(features);
+    }
+    for (const Geometry& member : members) {
+      if (const auto* surrogate = std::get_if<Surrogate>(&member)) {
+        for (; grown_to < std::min(surrogate->R, levels.size()); ++grown_to)
+          for (const Joining& joining : levels[grown_to])
+            for (std::size_t k = 0; k < ways; ++k) {
+              const double difference = static_cast<double>(to_base[joining.base]) -
+                                        static_cast<double>(joining.of_ways[k]);
+              sums[k] += difference * difference;
+            }
+        std::ranges::transform(sums, scratch.terms.begin(), [](double s) { return std::sqrt(s); });
+        normalise(scratch.terms);
+        for (std::size_t k = 0; k < ways; ++k)
+          scratch.terms[k] = surrogate->beta * features[k] + surrogate->gamma * scratch.terms[k];
+      } else {
+        std::copy_n(distances, ways, scratch.terms.begin());
+      }
+      influence.to_terms(scratch.terms);
+      for (std::size_t k = 0; k < ways; ++k) out[k] += scratch.terms[k];
+    }
+  }
+
+  static void normalise(std::vector<double>& values) {
+    double sum = 0;
+    for (const double value : values) sum += value;
+    if (sum > 0)
+      for (double& value : values) value /= sum;
+  }
+};
+
+FittedEnsemble::FittedEnsemble(const Pool& pool, const ViewedSamples& support,
+                               const ViewedSamples* base, Influence influence)
+    : dim_(support.rows.empty() ? 0 : support.rows.front().cols()),
+      classes_(support.classes),
+      influence_(influence) {
+  if (pool.empty()) throw usage_error("the pool has no members");
+  check_samples(support, dim_);
+  if (base != nullptr) check_samples(*base, dim_);
+  const Configuration* last = nullptr;
+  std::vector<std::size_t> largest_R;
+  for (const std::size_t i : streaming_order(pool)) {
+    const Configuration& member = pool[i];
+    if (last == nullptr || last->view != member.view || last->transform != member.transform) {
+      const std::size_t view = place_of_view(support, member.view);
+      PointTransformer transformer(member.transform, dim_);
+      Matrix<float> prototypes = class_means(transformer, support.rows[view], support);
+      groups_.push_back(std::make_unique<Group>(
+          Group{view, std::move(transformer), std::move(prototypes), {}, {}, {}}));
+      largest_R.push_back(0);
+    }
+    last = &member;
+    groups_.back()->members.push_back(member.geometry);
+    if (const auto* surrogate = std::get_if<Surrogate>(&member.geometry))
+      largest_R.back() = std::max(largest_R.back(), surrogate->R);
+    if (largest_R.back() > 0 && groups_.back()->base.rows() == 0) {
+      if (base == nullptr) throw data_error("surrogate members need features of base classes");
+      groups_.back()->base = class_means(groups_.back()->transformer,
+                                         base->rows[place_of_view(*base, member.view)], *base);
+    }
+  }
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    if (largest_R[g] > 0) groups_[g]->fit_surrogates(largest_R[g]);
+}
+
+FittedEnsemble::FittedEnsemble(FittedEnsemble&&) noexcept = default;
+FittedEnsemble& FittedEnsemble::operator=(FittedEnsemble&&) noexcept = default;
+FittedEnsemble::~FittedEnsemble() = default;
+
+std::size_t FittedEnsemble::classes() const {
+  return classes_;
+}
+
+void FittedEnsemble::influence(std::span<const std::span<const float>> query,
+                               std::span<double> out) const {
+  if (out.size() != classes_) throw usage_error("room for one influence a class must be given");
+  Scratch scratch(dim_, classes_);
+  std::ranges::fill(out, 0.0);
+  std::size_t normed_view = query.size();
+  double norm = 0;
+  for (const auto& group : groups_) {
+    if (group->view >= query.size() || query[group->view].size() != dim_)
+      throw usage_error("the query needs features of every view of the support");
+    if (group->view != normed_view) norm = checked_norm(query[group->view], scratch.wide);
+    normed_view = group->view;
+    group->add_terms(query[group->view], norm, influence_, scratch, out);
+  }
+  for (double& value : out) value *= influence_.sign();
+}
+
+}  // namespace deepvoro

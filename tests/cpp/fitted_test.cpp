@@ -1,0 +1,127 @@
+#include "deepvoro/ensemble/fitted.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "expect_error.hpp"
+#include "plain_reference.hpp"
+#include "test_store.hpp"
+
+namespace deepvoro {
+namespace {
+
+using testing::expect_error;
+using testing::random_split;
+using testing::SplitData;
+using testing::StoreData;
+
+constexpr std::size_t kDim = 70;
+constexpr EpisodeShape kShape{.ways = 3, .shots = 2, .queries = 2};
+
+// Samples of a split as the fitted ensemble takes them; owns the memory.
+class Samples {
+ public:
+  Samples(const SplitData& split, std::span<const SampleIndex> rows,
+          const std::vector<std::size_t>& labels, std::size_t classes)
+      : labels_(labels) {
+    for (const auto& [view, all] : split.views) {
+      Matrix<float> matrix(rows.size(), kDim);
+      for (std::size_t i = 0; i < rows.size(); ++i) std::ranges::copy(all[rows[i]], matrix.row(i));
+      matrices_.push_back(std::move(matrix));
+      viewed_.views.push_back(view);
+    }
+    for (const auto& matrix : matrices_) viewed_.rows.push_back(matrix.view());
+    viewed_.labels = labels_;
+    viewed_.classes = classes;
+  }
+  [[nodiscard]] const ViewedSamples& viewed() const { return viewed_; }
+
+ private:
+  std::vector<std::size_t> labels_;
+  std::vector<Matrix<float>> matrices_;
+  ViewedSamples viewed_;
+};
+
+StoreData store() {
+  return {{"base", random_split({.classes = 9, .samples_per_class = 6, .dim = kDim, .seed = 1})},
+          {"novel", random_split({.classes = 3, .dim = kDim, .seed = 2})}};
+}
+
+// Support: two rows of each class; queries: two others.
+EpisodeList one_episode(const SplitData& novel) {
+  EpisodeList episodes(kShape);
+  for (std::int64_t way = 0; way < 3; ++way) {
+    std::vector<SampleIndex> rows;
+    for (SampleIndex r = 0; rows.size() < 4; ++r)
+      if (novel.labels[r] == way) rows.push_back(r);
+    episodes.append_way(rows);
+  }
+  return episodes;
+}
+
+Samples all_of_base(const SplitData& base) {
+  std::vector<SampleIndex> rows(base.labels.size());
+  std::iota(rows.begin(), rows.end(), SampleIndex{0});
+  return {base, rows, {base.labels.begin(), base.labels.end()}, base.classes.size()};
+}
+
+Pool pool() {
+  return {{"s84_r0_f0", {.lambda = 0.5}, Voronoi{}},
+          {"s84_r0_f1", {.b = 0.04, .lambda = 0}, Surrogate{.R = 2, .beta = 5.5}},
+          {"s84_r0_f1", {.b = 0.04, .lambda = 0}, Surrogate{.R = 1, .beta = 7, .gamma = 0.5}},
+          {"s84_r0_f0", {.lambda = 1.3}, Voronoi{}},
+          {"s84_r0_f1", {.b = 0.04, .lambda = 0}, Voronoi{}}};
+}
+
+TEST(FittedEnsemble, AddsUpTheTermsOfItsMembers) {
+  const StoreData data = store();
+  const SplitData& novel = data.at("novel");
+  const EpisodeList episodes = one_episode(novel);
+  const Samples support(novel, episodes[0].support, {0, 0, 1, 1, 2, 2}, 3);
+  const Samples base = all_of_base(data.at("base"));
+  for (const double alpha : {1.0, 2.0, -1.0, 0.7}) {
+    const FittedEnsemble fitted(pool(), support.viewed(), &base.viewed(), Influence(alpha));
+    std::vector<double> expected(kShape.total_queries() * kShape.ways);
+    for (const Configuration& member : pool()) {
+      const auto terms = testing::plain_terms(data, "novel", member, episodes[0], kShape, alpha);
+      for (std::size_t i = 0; i < terms.size(); ++i) expected[i] += terms[i];
+    }
+    for (std::size_t q = 0; q < kShape.total_queries(); ++q) {
+      std::vector<std::span<const float>> query;
+      for (const auto& [view, rows] : novel.views) query.emplace_back(rows[episodes[0].query[q]]);
+      std::vector<double> influence(3);
+      fitted.influence(query, influence);
+      for (std::size_t k = 0; k < 3; ++k) {
+        const double wanted = (alpha > 0 ? -1 : 1) * expected[q * 3 + k];
+        EXPECT_NEAR(influence[k], wanted, 1e-5 * std::abs(wanted)) << "alpha " << alpha;
+      }
+    }
+  }
+}
+
+TEST(FittedEnsemble, SaysWhatIsMissing) {
+  const StoreData data = store();
+  const EpisodeList episodes = one_episode(data.at("novel"));
+  const Samples support(data.at("novel"), episodes[0].support, {0, 0, 1, 1, 2, 2}, 3);
+  const Influence influence(1);
+  expect_error(ErrorKind::usage, {"no members"},
+               [&] { FittedEnsemble({}, support.viewed(), nullptr, influence); });
+  expect_error(ErrorKind::data, {"base"},
+               [&] { FittedEnsemble(pool(), support.viewed(), nullptr, influence); });
+  expect_error(ErrorKind::data, {"no features of view 'other'"}, [&] {
+    FittedEnsemble({{"other", {}, Voronoi{}}}, support.viewed(), nullptr, influence);
+  });
+  const Samples unlabelled(data.at("novel"), episodes[0].support, {0, 0, 1, 1, 1, 1}, 3);
+  expect_error(ErrorKind::data, {"class 2 has no samples"}, [&] {
+    FittedEnsemble({{"s84_r0_f0", {}, Voronoi{}}}, unlabelled.viewed(), nullptr, influence);
+  });
+  const FittedEnsemble fitted({{"s84_r0_f0", {}, Voronoi{}}}, support.viewed(), nullptr, influence);
+  std::vector<double> out(3);
+  expect_error(ErrorKind::usage, {"every view"}, [&] { fitted.influence({}, out); });
+}
+
+}  // namespace
+}  // namespace deepvoro
