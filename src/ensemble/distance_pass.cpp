@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/ensemble/engine.hpp"
@@ -26,6 +27,13 @@ std::size_t columns_per_block(std::size_t samples, std::size_t dim, std::size_t 
   return padded((dim + blocks - 1) / blocks);
 }
 
+// Episodes of a batch: as many as keep their prototypes in the same cache. No sum depends on it.
+std::size_t episodes_per_batch(std::size_t episodes, std::size_t bytes_per_episode) {
+  constexpr std::size_t prototype_bytes = std::size_t{16} << 20U;
+  return std::clamp<std::size_t>(prototype_bytes / bytes_per_episode, 1,
+                                 std::max<std::size_t>(episodes, 1));
+}
+
 }  // namespace
 
 template <class Real>
@@ -40,35 +48,32 @@ DistancePass<Real>::DistancePass(std::size_t samples, std::size_t dim,
       rows_(samples, columns_per_block(samples, dim, sizeof(Real))),
       sample_norms_(samples),
       dots_(episode_count_ * episodes.shape().total_queries() * episodes.shape().ways),
+      batch_episodes_(episode_count_),
       workers_(threads) {
   const EpisodeShape& shape = episodes.shape();
   if (shape.shots > 1) {
-    prototypes_ = Matrix<Real>(episode_count_ * shape.ways, rows_.cols());
-    prototype_norms_.resize(prototypes_.rows());
+    batch_episodes_ =
+        episodes_per_batch(episode_count_, shape.ways * rows_.stride() * sizeof(Real));
+    prototypes_ = Matrix<Real>(batch_episodes_ * shape.ways, rows_.cols());
+    prototype_norms_.resize(episode_count_ * shape.ways);
   }
   for (Worker& worker : workers_) {
     worker.wide.resize(padded(dim));
     worker.queries.resize(shape.queries);
     worker.centers.resize(shape.ways);
   }
-  std::vector<std::size_t> units(episode_count_ * shape.ways);
-  std::iota(units.begin(), units.end(), std::size_t{0});
-  const auto episode_of = [&](std::size_t unit) {
-    return episodes[range.begin + unit / shape.ways];
+  const auto queries_of = [&](std::size_t place) {
+    return episodes[range.begin + place / shape.ways].query.subspan(
+        place % shape.ways * shape.queries, shape.queries);
   };
-  std::ranges::stable_sort(units, {}, [&](std::size_t unit) {
-    return labels[episode_of(unit).query[unit % shape.ways * shape.queries]];
+  unit_places_.resize(episode_count_ * shape.ways);
+  std::iota(unit_places_.begin(), unit_places_.end(), std::size_t{0});
+  std::ranges::stable_sort(unit_places_, {}, [&](std::size_t place) {
+    return std::pair(place / shape.ways / batch_episodes_, labels[queries_of(place)[0]]);
   });
-  unit_count_ = units.size();
-  for (const std::size_t unit : units) {
-    const Episode episode = episode_of(unit);
-    const auto queries = episode.query.subspan(unit % shape.ways * shape.queries, shape.queries);
+  for (const std::size_t place : unit_places_) {
+    const auto queries = queries_of(place);
     unit_queries_.insert(unit_queries_.end(), queries.begin(), queries.end());
-    for (std::size_t k = 0; k < shape.ways; ++k)
-      unit_prototypes_.push_back(
-          shape.shots == 1 ? episode.support[k]
-                           : static_cast<std::uint32_t>(unit / shape.ways * shape.ways + k));
-    unit_places_.push_back(unit);
   }
 }
 
@@ -84,9 +89,12 @@ Real DistancePass<Real>::prototype_squared_norm(std::size_t episode, std::size_t
   return sample_norms_[episodes_[first_episode_ + episode].support[way]];
 }
 
+// The prototype of a way, place = episode * ways + way.
 template <class Real>
-const Matrix<Real>& DistancePass<Real>::prototype_rows() const {
-  return prototypes_.rows() > 0 ? prototypes_ : rows_;
+const Real* DistancePass<Real>::prototype(std::size_t place) const {
+  const std::size_t ways = episodes_.shape().ways;
+  if (prototypes_.rows() > 0) return prototypes_.row(place % prototypes_.rows());
+  return rows_.row(episodes_[first_episode_ + place / ways].support[place % ways]);
 }
 
 template <class Real>
@@ -96,9 +104,11 @@ void DistancePass<Real>::run(const RowTransformer& transformer, BaseDots<Real>* 
   std::ranges::fill(dots_, Real{0});
   for (std::size_t begin = 0; begin < dim_; begin += rows_.cols()) {
     transform_block(transformer, begin);
-    if (prototypes_.rows() > 0) fit_prototypes();
     if (base != nullptr) measure_base(*base, begin);
-    measure_queries();
+    for (std::size_t batch = 0; batch < episode_count_; batch += batch_episodes_) {
+      if (prototypes_.rows() > 0) fit_prototypes(batch);
+      measure_queries(batch);
+    }
   }
 }
 
@@ -117,22 +127,25 @@ void DistancePass<Real>::transform_block(const RowTransformer& transformer, std:
 }
 
 template <class Real>
-void DistancePass<Real>::fit_prototypes() {
+void DistancePass<Real>::fit_prototypes(std::size_t batch) {
   const kernels::Table& kernels = kernels::active();
   const EpisodeShape& shape = episodes_.shape();
-  parallel_for(
-      threads_, prototypes_.rows(), kPrototypeGrain,
-      [&](std::size_t first, std::size_t last, unsigned worker) {
-        for (std::size_t u = first; u < last; ++u) {
-          const std::size_t p = unit_places_[u];
-          const Episode episode = episodes_[first_episode_ + p / shape.ways];
-          const auto support = episode.support.subspan(p % shape.ways * shape.shots, shape.shots);
-          Real* prototype = prototypes_.row(p);
-          fit_prototype<Real>(rows_.view(), support, workers_[worker].rows, prototype);
-          const Real* self = prototype;
-          kernels::add_dots(kernels, &self, 1, &self, 1, rows_.stride(), &prototype_norms_[p], 1);
-        }
-      });
+  const std::size_t first_unit = batch * shape.ways;
+  const std::size_t count = std::min(batch_episodes_, episode_count_ - batch) * shape.ways;
+  parallel_for(threads_, count, kPrototypeGrain,
+               [&](std::size_t first, std::size_t last, unsigned worker) {
+                 for (std::size_t u = first_unit + first; u < first_unit + last; ++u) {
+                   const std::size_t place = unit_places_[u];
+                   const Episode episode = episodes_[first_episode_ + place / shape.ways];
+                   const auto support =
+                       episode.support.subspan(place % shape.ways * shape.shots, shape.shots);
+                   Real* prototype = prototypes_.row(place % prototypes_.rows());
+                   fit_prototype<Real>(rows_.view(), support, workers_[worker].rows, prototype);
+                   const Real* self = prototype;
+                   kernels::add_dots(kernels, &self, 1, &self, 1, rows_.stride(),
+                                     &prototype_norms_[place], 1);
+                 }
+               });
 }
 
 template <class Real>
@@ -159,37 +172,37 @@ void DistancePass<Real>::measure_base(BaseDots<Real>& base, std::size_t begin) {
 template <class Real>
 void DistancePass<Real>::prefetch(std::size_t unit) const {
   constexpr std::size_t line = 64 / sizeof(Real);
-  const std::size_t ways = episodes_.shape().ways;
-  for (std::size_t k = 0; k < ways; ++k) {
-    const Real* row = prototype_rows().row(unit_prototypes_[unit * ways + k]);
+  const EpisodeShape& shape = episodes_.shape();
+  const std::size_t place = unit_places_[unit];
+  for (std::size_t k = 0; k < shape.ways; ++k) {
+    const Real* row = prototype(place / shape.ways * shape.ways + k);
     for (std::size_t i = 0; i < rows_.stride(); i += line) __builtin_prefetch(row + i, 0, 2);
   }
-  const Real* out = dots_.data() + unit_places_[unit] * episodes_.shape().queries * ways;
-  for (std::size_t i = 0; i < episodes_.shape().queries * ways; i += line)
-    __builtin_prefetch(out + i, 1);
+  const Real* out = dots_.data() + place * shape.queries * shape.ways;
+  for (std::size_t i = 0; i < shape.queries * shape.ways; i += line) __builtin_prefetch(out + i, 1);
 }
 
 template <class Real>
-void DistancePass<Real>::measure_queries() {
+void DistancePass<Real>::measure_queries(std::size_t batch) {
   const kernels::Table& kernels = kernels::active();
   const EpisodeShape& shape = episodes_.shape();
-  const Matrix<Real>& prototypes = prototype_rows();
-  const std::size_t grain = (unit_count_ + kUnitBlocks - 1) / kUnitBlocks;
-  parallel_for(
-      threads_, unit_count_, grain, [&](std::size_t first, std::size_t last, unsigned worker) {
-        const Real** queries = workers_[worker].queries.data();
-        const Real** centers = workers_[worker].centers.data();
-        for (std::size_t u = first; u < last; ++u) {
-          if (u + 1 < last) prefetch(u + 1);
-          for (std::size_t i = 0; i < shape.queries; ++i)
-            queries[i] = rows_.row(unit_queries_[u * shape.queries + i]);
-          for (std::size_t k = 0; k < shape.ways; ++k)
-            centers[k] = prototypes.row(unit_prototypes_[u * shape.ways + k]);
-          kernels::add_dots(kernels, queries, shape.queries, centers, shape.ways, rows_.stride(),
-                            dots_.data() + unit_places_[u] * shape.queries * shape.ways,
-                            shape.ways);
-        }
-      });
+  const std::size_t first_unit = batch * shape.ways;
+  const std::size_t count = std::min(batch_episodes_, episode_count_ - batch) * shape.ways;
+  const std::size_t grain = (count + kUnitBlocks - 1) / kUnitBlocks;
+  parallel_for(threads_, count, grain, [&](std::size_t first, std::size_t last, unsigned worker) {
+    const Real** queries = workers_[worker].queries.data();
+    const Real** centers = workers_[worker].centers.data();
+    for (std::size_t u = first_unit + first; u < first_unit + last; ++u) {
+      if (u + 1 < first_unit + last) prefetch(u + 1);
+      const std::size_t place = unit_places_[u];
+      for (std::size_t i = 0; i < shape.queries; ++i)
+        queries[i] = rows_.row(unit_queries_[u * shape.queries + i]);
+      for (std::size_t k = 0; k < shape.ways; ++k)
+        centers[k] = prototype(place / shape.ways * shape.ways + k);
+      kernels::add_dots(kernels, queries, shape.queries, centers, shape.ways, rows_.stride(),
+                        dots_.data() + place * shape.queries * shape.ways, shape.ways);
+    }
+  });
 }
 
 template class DistancePass<float>;

@@ -54,10 +54,10 @@ class DistancePass {
   };
 
   void transform_block(const RowTransformer& transformer, std::size_t begin);
-  void fit_prototypes();
+  void fit_prototypes(std::size_t batch);
   void measure_base(BaseDots<Real>& base, std::size_t begin);
-  void measure_queries();
-  [[nodiscard]] const Matrix<Real>& prototype_rows() const;
+  void measure_queries(std::size_t batch);
+  [[nodiscard]] const Real* prototype(std::size_t place) const;
   void prefetch(std::size_t unit) const;
 
   const EpisodeList& episodes_;
@@ -66,16 +66,15 @@ class DistancePass {
   unsigned threads_;
   std::size_t dim_;
   Matrix<Real> rows_;               // the present block of columns of every sample
-  Matrix<Real> prototypes_;         // the same of every prototype; empty for one shot
+  Matrix<Real> prototypes_;         // the same of the prototypes of a batch; empty for one shot
   std::vector<Real> sample_norms_;  // squared
   std::vector<Real> prototype_norms_;
   std::vector<Real> dots_;
-  // A unit is the queries of one way of one episode. Units are sorted by class; what a unit reads
-  // and writes lies side by side, in that order.
-  std::size_t unit_count_ = 0;
-  std::vector<SampleIndex> unit_queries_;       // [units x queries]
-  std::vector<std::uint32_t> unit_prototypes_;  // [units x ways], rows of prototype_rows()
-  std::vector<std::size_t> unit_places_;        // episode * ways + way
+  // A unit is the queries of one way of one episode. Units are worked through in batches of
+  // episodes, within a batch class by class.
+  std::size_t batch_episodes_;
+  std::vector<std::size_t> unit_places_;   // in that order: episode * ways + way
+  std::vector<SampleIndex> unit_queries_;  // in that order, [units x queries]
   std::vector<Worker> workers_;
 };
 

@@ -137,14 +137,15 @@ Real root(Real x) {
 
 template <class Real>
 void mean(const Real* const* rows, std::size_t count, std::size_t length, Real* out) {
-  const Real* first = rows[0];
-  for (std::size_t i = 0; i < length; ++i) out[i] = 0;
-  for (std::size_t r = 1; r < count; ++r) {
-    const Real* row = rows[r];
-    for (std::size_t i = 0; i < length; ++i) out[i] += row[i] - first[i];
+  using LanesOf = decltype(load_lanes(out));
+  const LanesOf share = LanesOf::all_of(Real{1} / static_cast<Real>(count));
+  for (std::size_t i = 0; i < length; i += 16) {
+    const LanesOf first = load_lanes(rows[0] + i);
+    LanesOf differences = LanesOf::zero();
+    for (std::size_t r = 1; r < count; ++r)
+      differences = differences + (load_lanes(rows[r] + i) - first);
+    multiply_add(differences, share, first).store(out + i);
   }
-  const Real share = Real{1} / static_cast<Real>(count);
-  for (std::size_t i = 0; i < length; ++i) out[i] = fused(out[i], share, first[i]);
 }
 
 template <class Real>

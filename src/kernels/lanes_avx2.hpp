@@ -15,6 +15,11 @@ struct FloatLanes {
   static FloatLanes load(const float* from) {
     return {_mm256_loadu_ps(from), _mm256_loadu_ps(from + 8)};
   }
+  static FloatLanes all_of(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
+  void store(float* to) const {
+    _mm256_storeu_ps(to, low);
+    _mm256_storeu_ps(to + 8, high);
+  }
 };
 
 struct DoubleLanes {
@@ -28,7 +33,23 @@ struct DoubleLanes {
     return {{_mm256_loadu_pd(from), _mm256_loadu_pd(from + 4), _mm256_loadu_pd(from + 8),
              _mm256_loadu_pd(from + 12)}};
   }
+  static DoubleLanes all_of(double x) {
+    const __m256d four = _mm256_set1_pd(x);
+    return {{four, four, four, four}};
+  }
+  void store(double* to) const {
+    for (std::size_t i = 0; i < 4; ++i) _mm256_storeu_pd(to + 4 * i, part[i]);
+  }
 };
+
+inline FloatLanes operator+(const FloatLanes& a, const FloatLanes& b) {
+  return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)};
+}
+
+inline DoubleLanes operator+(const DoubleLanes& a, const DoubleLanes& b) {
+  return {{_mm256_add_pd(a.part[0], b.part[0]), _mm256_add_pd(a.part[1], b.part[1]),
+           _mm256_add_pd(a.part[2], b.part[2]), _mm256_add_pd(a.part[3], b.part[3])}};
+}
 
 inline FloatLanes operator-(const FloatLanes& a, const FloatLanes& b) {
   return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)};

@@ -13,6 +13,8 @@ struct FloatLanes {
 
   static FloatLanes zero() { return {_mm512_setzero_ps()}; }
   static FloatLanes load(const float* from) { return {_mm512_loadu_ps(from)}; }
+  static FloatLanes all_of(float x) { return {_mm512_set1_ps(x)}; }
+  void store(float* to) const { _mm512_storeu_ps(to, all); }
 };
 
 struct DoubleLanes {
@@ -22,7 +24,20 @@ struct DoubleLanes {
   static DoubleLanes load(const double* from) {
     return {_mm512_loadu_pd(from), _mm512_loadu_pd(from + 8)};
   }
+  static DoubleLanes all_of(double x) { return {_mm512_set1_pd(x), _mm512_set1_pd(x)}; }
+  void store(double* to) const {
+    _mm512_storeu_pd(to, low);
+    _mm512_storeu_pd(to + 8, high);
+  }
 };
+
+inline FloatLanes operator+(const FloatLanes& a, const FloatLanes& b) {
+  return {_mm512_add_ps(a.all, b.all)};
+}
+
+inline DoubleLanes operator+(const DoubleLanes& a, const DoubleLanes& b) {
+  return {_mm512_add_pd(a.low, b.low), _mm512_add_pd(a.high, b.high)};
+}
 
 inline FloatLanes operator-(const FloatLanes& a, const FloatLanes& b) {
   return {_mm512_sub_ps(a.all, b.all)};

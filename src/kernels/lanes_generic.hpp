@@ -18,10 +18,25 @@ struct Lanes {
     for (std::size_t i = 0; i < 16; ++i) lanes.value[i] = from[i];
     return lanes;
   }
+  static Lanes all_of(T x) {
+    Lanes lanes;
+    for (T& lane : lanes.value) lane = x;
+    return lanes;
+  }
+  void store(T* to) const {
+    for (std::size_t i = 0; i < 16; ++i) to[i] = value[i];
+  }
 };
 
 using FloatLanes = Lanes<float>;
 using DoubleLanes = Lanes<double>;
+
+template <class T>
+Lanes<T> operator+(const Lanes<T>& a, const Lanes<T>& b) {
+  Lanes<T> result;
+  for (std::size_t i = 0; i < 16; ++i) result.value[i] = a.value[i] + b.value[i];
+  return result;
+}
 
 template <class T>
 Lanes<T> operator-(const Lanes<T>& a, const Lanes<T>& b) {
