@@ -31,6 +31,7 @@ EPISODES = 2000
 EIGHT = [(0, 0.5), (0, 0.75), (0, 1)] + [(0.02 * i, 0) for i in range(1, 6)]
 TWO = [(0, 0.75), (0.08, 0)]
 BETAS = [7, 5.5, 4.5, 4, 4, 3.5, 3.5, 3, 3, 3]
+CHECKED_EPISODES = 20
 RUNS = 3
 
 
@@ -64,11 +65,10 @@ def timed(work):
     return time.perf_counter() - start, result
 
 
-def assert_same(program, numpy_sum, what):
-    """Scores agree, and so do predictions but for near-ties."""
-    np.testing.assert_allclose(-program, numpy_sum, rtol=1e-4, err_msg=what)
-    flips = (program.argmax(-1) != numpy_sum.argmin(-1)).sum()
-    assert flips <= 2 + program.shape[0] * program.shape[1] // 20000, f"{what}: {flips} predictions differ"
+def assert_same(scores, exact_sums):
+    """The program's scores of the first episodes are those that NumPy finds in float64."""
+    few = min(CHECKED_EPISODES, len(scores))
+    np.testing.assert_allclose(-scores[:few], exact_sums(few), rtol=1e-5)
 
 
 def pool_of(views, transforms, betas=()):
@@ -119,9 +119,9 @@ def ensemble(store, shots, machine):
     support, query = numpy_ways.draw_episodes(labels, 5, shots, 15, EPISODES)
     names = json.loads((store / "store.json").read_text())["views"]
 
-    seconds_numpy, field = timed(lambda: numpy_ways.quickest(views, EIGHT, support, query))
+    seconds_numpy, _ = timed(lambda: numpy_ways.quickest(views, EIGHT, support, query))
     scores = program_scores(store, pool_of(names[:NUMPY_VIEWS], EIGHT), "--method", "deepvoro", "--shots", shots)
-    assert_same(scores, field, f"W1, {shots} shots")
+    assert_same(scores, lambda few: numpy_ways.quickest(views, EIGHT, support[:few], query[:few], dtype=np.float64))
     published = published_seconds(
         lambda i: numpy_ways.published_distances(views[0], (0, *EIGHT[i % 8]), support[i], query[i]), 512, EPISODES)
     flops = 2 * 512 * EPISODES * 75 * 5 * 640
@@ -137,12 +137,10 @@ def surrogates(store, shots, machine):
     names = json.loads((store / "store.json").read_text())["views"]
     bases = 64
 
-    seconds_numpy, field = timed(lambda: numpy_ways.quickest(views, TWO, support, query, base, bases, BETAS))
+    seconds_numpy, _ = timed(lambda: numpy_ways.quickest(views, TWO, support, query, base, bases, BETAS))
     scores = program_scores(store, pool_of(names[:NUMPY_VIEWS], TWO, BETAS), "--method", "deepvoro++", "--shots", shots)
-    # Which base class is the R-th nearest is decided by the last bit now and then, and moves a whole episode.
-    agree = np.isclose(-scores, field, rtol=1e-4).all(axis=(1, 2))
-    assert agree.mean() > 0.97, f"W2: only {agree.mean():.1%} of the episodes agree"
-    assert_same(scores[agree], field[agree], f"W2, {shots} shots")
+    assert_same(scores, lambda few: numpy_ways.quickest(views, TWO, support[:few], query[:few], base, bases, BETAS,
+                                                        dtype=np.float64))
 
     base_rows = numpy_ways.transform(numpy_ways.unit(base[0]), (0, *TWO[0]))
     prototypes = base_rows.reshape(bases, -1, 640).mean(1)
@@ -162,12 +160,14 @@ def one_member(store, ways, episodes, machine):
 
     def quickest():
         support, query = numpy_ways.draw_episodes(labels, ways, 1, 15, episodes)
-        return support, query, numpy_ways.quickest([rows], [(0, 0.5)], support, query)
+        numpy_ways.quickest([rows], [(0, 0.5)], support, query)
+        return support, query
 
-    seconds_numpy, (support, query, field) = timed(quickest)
+    seconds_numpy, (support, query) = timed(quickest)
     flags = ["--method", "vd", "--ways", ways, "--episodes", episodes]
     names = json.loads((store / "store.json").read_text())["views"]
-    assert_same(program_scores(store, pool_of(names[:1], [(0, 0.5)]), *flags), field, "W3")
+    assert_same(program_scores(store, pool_of(names[:1], [(0, 0.5)]), *flags),
+                lambda few: numpy_ways.quickest([rows], [(0, 0.5)], support[:few], query[:few], dtype=np.float64))
     published = published_seconds(
         lambda i: numpy_ways.published_distances(rows, (0, 0, 0.5), support[i], query[i]), 1, episodes,
         sample=20 if ways == 5 else 1)

@@ -24,12 +24,12 @@ def draw_episodes(labels, ways, shots, queries, count, seed=0):
 def transform(unit_rows, member):
     _, b, ladder = member
     if ladder == 0:
-        return np.log(unit_rows + np.float32(b))
-    return unit_rows if ladder == 1 else unit_rows ** np.float32(ladder)
+        return np.log(unit_rows + unit_rows.dtype.type(b))
+    return unit_rows if ladder == 1 else unit_rows ** unit_rows.dtype.type(ladder)
 
 
-def unit(rows):
-    rows = rows.astype(np.float32)
+def unit(rows, dtype=np.float32):
+    rows = rows.astype(dtype)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
@@ -90,7 +90,7 @@ def add_surrogates(rows, base_prototypes, support, query, betas, field):
         features = distances / distances.sum(-1, keepdims=True)
         to_base = from_dots(prototypes @ base_prototypes.T, prototype_norms[..., None], base_norms)
         ranks = to_base.argsort(-1, kind="stable").argsort(-1).min(1)
-        within = (ranks[:, :, None] < np.arange(1, len(betas) + 1)).astype(np.float32)
+        within = (ranks[:, :, None] < np.arange(1, len(betas) + 1)).astype(rows.dtype)
         squares = (row_to_base[query[batch]][:, :, None] - to_base[:, None]) ** 2
         episodes, queries, ways, bases = squares.shape
         sums = squares.reshape(episodes, queries * ways, bases) @ within
@@ -99,14 +99,14 @@ def add_surrogates(rows, base_prototypes, support, query, betas, field):
         field[batch] += sum(betas) * features + surrogate.sum(-1)
 
 
-def quickest(views, transforms, support, query, base_views=None, base_classes=0, betas=()):
+def quickest(views, transforms, support, query, base_views=None, base_classes=0, betas=(), dtype=np.float32):
     """Sum over all views x transforms (x neighbours) of distances, [episodes, queries, ways]."""
     shape = (*query.shape, support.shape[1])
 
     def one_view(index):
         field = np.zeros(shape)
-        rows = unit(views[index])
-        base = unit(base_views[index]) if base_views else None
+        rows = unit(views[index], dtype)
+        base = unit(base_views[index], dtype) if base_views else None
         for member in transforms:
             transformed = transform(rows, (index, *member))
             if base is None:

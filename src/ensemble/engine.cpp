@@ -80,7 +80,6 @@ class Stream {
         range_(range),
         visit_(visit),
         labels_(arena.store.labels(arena.split)),
-
         pass_(labels_.size(), arena.store.dim(), labels_, arena.episodes, range, arena.threads),
         view_(arena.store, pass_.block_columns(), arena.threads),
         base_view_(arena.store, arena.store.dim(), arena.threads) {
@@ -99,7 +98,6 @@ class Stream {
 
   void run(const Group& group, const Progress& progress) {
     const Configuration& shared = group.members.front();
-
     if (view_name_ != shared.view) view_.load(arena_.split, shared.view);
     view_name_ = shared.view;
     const RowTransformer transformer(view_, shared.transform, center_of(view_, shared.transform));
@@ -222,8 +220,8 @@ class Stream {
     const Episode episode = arena_.episodes[range_.begin + e];
     measure_episode(episode, transformer, e, worker);
     if (group.largest_R() > 0) {
-      measure_prototypes(episode, e, *worker.surrogate);
       worker.exact_way.reset();
+      measure_prototypes(episode, transformer, e, worker);
       worker.surrogate->begin(episode, worker.distances, sample_to_base_.view(), group.largest_R(),
                               [&](std::size_t way, std::size_t base) {
                                 return exact_base_distance(episode, transformer, way, base, worker);
@@ -274,6 +272,7 @@ class Stream {
     kernels::mean(kernels::active(), rows.data(), shots, support.stride(), out);
   }
 
+  // Squared.
   double exact_base_distance(const Episode& episode, const RowTransformer& transformer,
                              std::size_t way, std::size_t base, Worker& worker) const {
     if (worker.exact_way != way)
@@ -297,10 +296,10 @@ class Stream {
 
   // Distances of an episode's prototypes to the base prototypes. The dot product of a mean is the
   // mean of dot products, so nothing of the length of a row is touched.
-  void measure_prototypes(const Episode& episode, std::size_t e,
-                          SurrogateEpisode<Real>& out) const {
+  void measure_prototypes(const Episode& episode, const RowTransformer& transformer, std::size_t e,
+                          Worker& worker) const {
     const std::size_t shots = arena_.episodes.shape().shots;
-    const MatrixView<Real> distances = out.prototype_to_base();
+    const MatrixView<Real> distances = worker.surrogate->prototype_to_base();
     for (std::size_t k = 0; k < distances.rows(); ++k) {
       const auto support = episode.support.subspan(k * shots, shots);
       if (shots == 1) {
@@ -312,9 +311,10 @@ class Stream {
         double dots = 0;
         for (const SampleIndex row : support)
           dots += static_cast<double>(base_.of_samples.row(row)[t]);
-        const double squared = norm + static_cast<double>(base_.squared_norms[t]) -
-                               2 * dots / static_cast<double>(shots);
-        distances[k][t] = static_cast<Real>(std::sqrt(std::max(0.0, squared)));
+        const double norms = norm + static_cast<double>(base_.squared_norms[t]);
+        double squared = norms - 2 * dots / static_cast<double>(shots);
+        if (squared * 64 < norms) squared = exact_base_distance(episode, transformer, k, t, worker);
+        distances[k][t] = static_cast<Real>(std::sqrt(squared));
       }
     }
   }
@@ -323,7 +323,6 @@ class Stream {
   EpisodeRange range_;
   const MemberVisitor& visit_;
   std::vector<std::size_t> labels_;
-
   DistancePass<Real> pass_;
   LoadedView view_;
   std::string view_name_;
