@@ -312,9 +312,13 @@ class Stream {
         for (const SampleIndex row : support)
           dots += static_cast<double>(base_.of_samples.row(row)[t]);
         const double norms = norm + static_cast<double>(base_.squared_norms[t]);
-        double squared = norms - 2 * dots / static_cast<double>(shots);
-        if (squared * 64 < norms) squared = exact_base_distance(episode, transformer, k, t, worker);
-        distances[k][t] = static_cast<Real>(std::sqrt(squared));
+        const double squared = norms - 2 * dots / static_cast<double>(shots);
+        if (squared * 64 >= norms) {
+          distances[k][t] = static_cast<Real>(std::sqrt(squared));
+          continue;
+        }
+        fit_again(episode, transformer, k, worker.support, worker.wide, worker.center.row(0));
+        distances[k][t] = plain_distance(worker.center.row(0), base_.prototypes.row(t));
       }
     }
   }
