@@ -134,11 +134,16 @@ void DistancePass<Real>::fit_prototypes(std::size_t batch) {
   const std::size_t count = std::min(batch_episodes_, episode_count_ - batch) * shape.ways;
   parallel_for(threads_, count, kPrototypeGrain,
                [&](std::size_t first, std::size_t last, unsigned worker) {
-                 for (std::size_t u = first_unit + first; u < first_unit + last; ++u) {
-                   const std::size_t place = unit_places_[u];
+                 const auto support_of = [&](std::size_t place) {
                    const Episode episode = episodes_[first_episode_ + place / shape.ways];
-                   const auto support =
-                       episode.support.subspan(place % shape.ways * shape.shots, shape.shots);
+                   return episode.support.subspan(place % shape.ways * shape.shots, shape.shots);
+                 };
+                 for (std::size_t u = first_unit + first; u < first_unit + last; ++u) {
+                   if (u + 1 < first_unit + last)
+                     for (const SampleIndex row : support_of(unit_places_[u + 1]))
+                       prefetch(rows_.row(row));
+                   const std::size_t place = unit_places_[u];
+                   const auto support = support_of(place);
                    Real* prototype = prototypes_.row(place % prototypes_.rows());
                    fit_prototype<Real>(rows_.view(), support, workers_[worker].rows, prototype);
                    const Real* self = prototype;
@@ -168,15 +173,26 @@ void DistancePass<Real>::measure_base(BaseDots<Real>& base, std::size_t begin) {
                });
 }
 
+// A row of the present block, to be read soon.
+template <class Real>
+void DistancePass<Real>::prefetch(const Real* row) const {
+  constexpr std::size_t line = 64 / sizeof(Real);
+  constexpr int second_level = 2;
+  for (std::size_t i = 0; i < rows_.stride(); i += line)
+    __builtin_prefetch(row + i, 0, second_level);
+}
+
 // Prototypes and results lie all over the memory; asked for one unit ahead, they are there in time.
 template <class Real>
-void DistancePass<Real>::prefetch(std::size_t unit) const {
+void DistancePass<Real>::prefetch_unit(std::size_t unit) const {
   constexpr std::size_t line = 64 / sizeof(Real);
   const EpisodeShape& shape = episodes_.shape();
   const std::size_t place = unit_places_[unit];
-  for (std::size_t k = 0; k < shape.ways; ++k) {
-    const Real* row = prototype(place / shape.ways * shape.ways + k);
-    for (std::size_t i = 0; i < rows_.stride(); i += line) __builtin_prefetch(row + i, 0, 2);
+  for (std::size_t k = 0; k < shape.ways; ++k)
+    prefetch(prototype(place / shape.ways * shape.ways + k));
+  if (unit + 1 < unit_places_.size()) {
+    const std::size_t episode_after = unit_places_[unit + 1] / shape.ways;
+    __builtin_prefetch(episodes_[first_episode_ + episode_after].support.data());
   }
   const Real* out = dots_.data() + place * shape.queries * shape.ways;
   for (std::size_t i = 0; i < shape.queries * shape.ways; i += line) __builtin_prefetch(out + i, 1);
@@ -193,7 +209,7 @@ void DistancePass<Real>::measure_queries(std::size_t batch) {
     const Real** queries = workers_[worker].queries.data();
     const Real** centers = workers_[worker].centers.data();
     for (std::size_t u = first_unit + first; u < first_unit + last; ++u) {
-      if (u + 1 < first_unit + last) prefetch(u + 1);
+      if (u + 1 < first_unit + last) prefetch_unit(u + 1);
       const std::size_t place = unit_places_[u];
       for (std::size_t i = 0; i < shape.queries; ++i)
         queries[i] = rows_.row(unit_queries_[u * shape.queries + i]);

@@ -58,7 +58,9 @@ class DistancePass {
   void measure_base(BaseDots<Real>& base, std::size_t begin);
   void measure_queries(std::size_t batch);
   [[nodiscard]] const Real* prototype(std::size_t place) const;
-  void prefetch(std::size_t unit) const;
+
+  void prefetch(const Real* row) const;
+  void prefetch_unit(std::size_t unit) const;
 
   const EpisodeList& episodes_;
   std::size_t first_episode_;

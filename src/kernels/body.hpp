@@ -219,39 +219,40 @@ void each(Real* row, std::size_t dim, Function function) {
   for (std::size_t i = 0; i < dim; ++i) row[i] = function(row[i]);
 }
 
-// `row` holds elements as they are in the store and receives the results.
-bool quick_transform(const dk::QuickTransform& t, float scale, const float* center,
-                     std::size_t count, float* row) {
+// `row` holds elements as they are in the store and receives the results. What the ladder makes of
+// elements outside its domain does not matter: the row is then done again.
+template <class Ladder>
+bool quick_ladder(const dk::QuickTransform& t, float scale, const float* center, std::size_t count,
+                  float* row, Ladder ladder) {
   constexpr float far = 1e18F;  // its square is still a float
   const float w = t.w * scale;
   const float b = t.b;
   const float lowest = t.lowest;
   unsigned outside = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    row[i] = fmaf(w, row[i], b);
-    outside |= row[i] >= lowest && row[i] <= far ? 0U : 1U;
+    const float y = fmaf(w, row[i], b);
+    outside |= y >= lowest && y <= far ? 0U : 1U;
+    row[i] = ladder(y) - center[i];
   }
-  if (outside != 0) return false;
+  return outside == 0;
+}
 
-  const auto each_less_center = [&](auto function) {
-    for (std::size_t i = 0; i < count; ++i) row[i] = function(row[i]) - center[i];
+bool quick_transform(const dk::QuickTransform& t, float scale, const float* center,
+                     std::size_t count, float* row) {
+  const auto climb = [&](auto ladder) {
+    return quick_ladder(t, scale, center, count, row, ladder);
   };
   switch (t.ladder) {
     case dk::Ladder::identity:
-      each_less_center([](float y) { return y; });
-      return true;
+      return climb([](float y) { return y; });
     case dk::Ladder::square_root:
-      each_less_center([](float y) { return sqrtf(y); });
-      return true;
+      return climb([](float y) { return sqrtf(y); });
     case dk::Ladder::three_quarters:
-      each_less_center([](float y) { return sqrtf(y) * sqrtf(sqrtf(y)); });
-      return true;
+      return climb([](float y) { return sqrtf(y) * sqrtf(sqrtf(y)); });
     case dk::Ladder::square:
-      each_less_center([](float y) { return y * y; });
-      return true;
+      return climb([](float y) { return y * y; });
     case dk::Ladder::logarithm:
-      each_less_center([](float y) { return quick_log(y); });
-      return true;
+      return climb([](float y) { return quick_log(y); });
     default:
       return false;
   }
