@@ -25,13 +25,23 @@ Examples:
   deepvoro evaluate data/quickdraw --method vd,deepvoro,deepvoro++ --shots 1,5 --json results.json
   deepvoro evaluate data/quickdraw --method deepvoro --scheme guided --oracle)";
 
+CLI::Validator whole_number() {
+  return {[](const std::string& text) {
+            const bool digits =
+                !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+            return digits ? std::string()
+                          : fmt::format("'{}' is not a whole number of 0 or more", text);
+          },
+          ""};
+}
+
 struct EvaluateCommand {
   std::string store;
   std::vector<std::string> methods;
   std::vector<std::size_t> shots{1};
   std::string protocol = "deepvoro";
   std::string scheme = "full";
-  std::size_t size = 0;
+  std::optional<std::size_t> size;
   std::string pool;
   std::string json;
   std::string scores;
@@ -52,7 +62,7 @@ std::vector<Evaluation> EvaluateCommand::requests() const {
       one.plan.shape.shots = of_shots;
       one.plan.protocol = protocol_named(protocol);
       one.scheme = scheme_named(scheme);
-      if (size > 0) one.size = size;
+      one.size = size;
       if (!pool.empty()) one.pool = pool;
       check(one);
       all.push_back(one);
@@ -105,6 +115,8 @@ void print_guidance(const EvaluationResult& result) {
 }
 
 void EvaluateCommand::run() const {
+  if (methods.size() > 1 && !pool.empty())
+    throw usage_error("--pool replaces the members of a method; give one --method with it");
   const std::vector<Evaluation> all = requests();
   if (all.size() > 1 && !scores.empty())
     throw usage_error("--scores takes one method and one number of shots at a time");
@@ -147,23 +159,23 @@ void add_evaluate_command(CLI::App& program) {
       ->delimiter(',')
       ->allow_extra_args(false);
   app->add_option("--ways,--n-way,--n_ways", plan.shape.ways, "classes in an episode")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number())
       ->capture_default_str();
   app->add_option("--shots,--n-shot,--n_shot", command->shots,
                   "labelled samples of each class; several with commas")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number())
       ->capture_default_str();
   app->add_option("--queries,--n-query,--n_queries", plan.shape.queries,
                   "samples of each class to be classified")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number())
       ->capture_default_str();
   app->add_option("--episodes,--n-tasks,--n_runs", plan.count, "number of episodes")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number())
       ->capture_default_str();
   app->add_option("--seed", plan.seed, "seed of the episodes and of scheme random")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number())
       ->capture_default_str();
   app->add_option("--protocol", command->protocol, "how episodes are drawn: deepvoro or dc")
       ->capture_default_str();
@@ -172,7 +184,7 @@ void add_evaluate_command(CLI::App& program) {
                   "which members take part: full, random (needs --size), guided (chosen on val)")
       ->capture_default_str();
   app->add_option("--size", command->size, "number of members for random, or to fix that of guided")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number());
   app->add_option("--pool", command->pool, "JSON file of members, instead of the method's own");
   app->add_option("--alpha", request.alpha, "exponent of the influence function, not 0")
       ->capture_default_str();
@@ -181,7 +193,7 @@ void add_evaluate_command(CLI::App& program) {
   app->add_flag("--oracle", request.oracle,
                 "with guided: also print the size chosen on the evaluated split (test leakage)");
   app->add_option("--threads", request.threads, "threads; the result does not depend on it")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number())
       ->capture_default_str();
   app->add_option("--json", command->json, "write the result to this file");
   app->add_option("--scores", command->scores,

@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/version.hpp"
@@ -36,6 +37,21 @@ ExitCode complain(ExitCode code, std::string message) {
   return code;
 }
 
+// What the parser found, led by a word it could not place, which is the likelier cause.
+std::string explain(const CLI::App& program, const CLI::ParseError& error) {
+  std::string command = "deepvoro";
+  const CLI::App* app = &program;
+  while (!app->get_subcommands().empty()) {
+    app = app->get_subcommands().front();
+    command += " " + app->get_name();
+  }
+  const std::vector<std::string> unknown = program.remaining(true);
+  if (unknown.empty()) return fmt::format("{}; see {} --help", error.what(), command);
+  const bool is_flag = unknown.front().starts_with('-');
+  return fmt::format("'{}' is not understood here{}; see {} --help", unknown.front(),
+                     is_flag ? "" : " (several values go with commas, as in --shots 1,5)", command);
+}
+
 void describe(CLI::App& program) {
   program.name("deepvoro");
   program.require_subcommand(1);
@@ -56,7 +72,7 @@ int run(int argc, char** argv) {
       program.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
-      return complain(wrong_usage, fmt::format("{}; see deepvoro --help", error.what()));
+      return complain(wrong_usage, explain(program, error));
     }
     return done;
   } catch (const deepvoro::Error& error) {

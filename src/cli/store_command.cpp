@@ -35,11 +35,18 @@ struct CreateOptions {
   std::string note;
 };
 
+// FILE or FILE::ARRAY
+ImportOptions::Labels parse_array(const std::string& text) {
+  const std::size_t colons = text.rfind("::");
+  if (colons == std::string::npos) return {text, ""};
+  return {text.substr(0, colons), text.substr(colons + 2)};
+}
+
 ImportOptions::Source parse_source(const std::string& split, const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals != std::string::npos && is_view_name(text.substr(0, equals)))
-    return {split, text.substr(0, equals), text.substr(equals + 1)};
-  return {split, kDefaultView, text};
+  const bool has_view = equals != std::string::npos && is_view_name(text.substr(0, equals));
+  const auto [file, array] = parse_array(has_view ? text.substr(equals + 1) : text);
+  return {split, has_view ? text.substr(0, equals) : kDefaultView, file, array};
 }
 
 ImportOptions import_options(const CreateOptions& options) {
@@ -54,7 +61,7 @@ ImportOptions import_options(const CreateOptions& options) {
     const CreateOptions::Split& split = options.splits[i];
     for (const std::string& file : split.files)
       import.sources.push_back(parse_source(kSplits[i], file));
-    if (!split.labels.empty()) import.label_files[kSplits[i]] = split.labels;
+    if (!split.labels.empty()) import.label_files[kSplits[i]] = parse_array(split.labels);
     if (!split.classes.empty()) import.class_files[kSplits[i]] = split.classes;
   }
   return import;
@@ -173,10 +180,10 @@ void add_create(CLI::App& store) {
                 "features of the {} split, once for each view; without VIEW= the view is {}", name,
                 kDefaultView))
         ->allow_extra_args(false)
-        ->type_name("[VIEW=]FILE");
+        ->type_name("[VIEW=]FILE[::ARRAY]");
     create
         ->add_option("--" + name + "-labels", split.labels, "labels, where the features have none")
-        ->type_name("FILE");
+        ->type_name("FILE[::ARRAY]");
     create
         ->add_option("--" + name + "-classes", split.classes,
                      "names of the classes in ascending order of label: lines, or a JSON list")
@@ -196,6 +203,8 @@ void add_create(CLI::App& store) {
   create->footer(
       "Formats, by ending: .npy .npz .h5 .hdf5 .safetensors .plk .pkl .pickle\n\n"
       "Example: deepvoro store create features --base base.plk --novel novel.plk\n"
+      "Example: deepvoro store create features --base all.npz::base --base-labels all.npz::base_y "
+      "--novel all.npz::novel --novel-labels all.npz::novel_y\n"
       "Example: deepvoro store create features --novel s84_r0_f0=a.npy --novel s84_r0_f1=b.npy "
       "--novel-labels labels.npy --dtype float16");
   create->callback([options] { run(*options); });

@@ -393,10 +393,15 @@ void check_members(const FeatureStore& store, const std::string& split, const Po
           fmt::format("{}: member {} names view '{}', which {} does not have; it has {}", origin, i,
                       members[i].view, store.folder().string(), fmt::join(store.views(), ", ")));
   if (std::ranges::any_of(members, neighbours) && !store.has_split("base"))
-    throw data_error(fmt::format(
-        "{}: has no split 'base', which the surrogate members of {} need; add it or use "
-        "--method deepvoro",
-        store.folder().string(), origin));
+    throw data_error(
+        fmt::format("{}: has no split 'base', which the surrogate members of {} need; add it or do "
+                    "without them",
+                    store.folder().string(), origin));
+  if (std::ranges::any_of(members, neighbours) && split == "base")
+    throw usage_error(fmt::format(
+        "--split base: the surrogate members of {} are made of the base classes, so their "
+        "accuracy there means nothing; use novel or val",
+        origin));
 }
 
 }  // namespace deepvoro

@@ -199,7 +199,7 @@ FittedEnsemble::FittedEnsemble(const Pool& pool, const ViewedSamples& support,
   check_samples(support, dim_);
   if (base != nullptr) check_samples(*base, dim_);
   const Configuration* last = nullptr;
-  std::vector<std::size_t> largest_R;
+  std::vector<std::size_t> neighbours;  // the largest R of each group
   for (const std::size_t i : streaming_order(pool)) {
     const Configuration& member = pool[i];
     if (last == nullptr || last->view != member.view || last->transform != member.transform) {
@@ -208,20 +208,20 @@ FittedEnsemble::FittedEnsemble(const Pool& pool, const ViewedSamples& support,
       Matrix<float> prototypes = class_means(transformer, support.rows[view], support);
       groups_.push_back(std::make_unique<Group>(
           Group{view, std::move(transformer), std::move(prototypes), {}, {}, {}}));
-      largest_R.push_back(0);
+      neighbours.push_back(0);
     }
     last = &member;
     groups_.back()->members.push_back(member.geometry);
     if (const auto* surrogate = std::get_if<Surrogate>(&member.geometry))
-      largest_R.back() = std::max(largest_R.back(), surrogate->R);
-    if (largest_R.back() > 0 && groups_.back()->base.rows() == 0) {
+      neighbours.back() = std::max(neighbours.back(), surrogate->R);
+    if (neighbours.back() > 0 && groups_.back()->base.rows() == 0) {
       if (base == nullptr) throw data_error("surrogate members need features of base classes");
       groups_.back()->base = class_means(groups_.back()->transformer,
                                          base->rows[place_of_view(*base, member.view)], *base);
     }
   }
   for (std::size_t g = 0; g < groups_.size(); ++g)
-    if (largest_R[g] > 0) groups_[g]->fit_surrogates(largest_R[g]);
+    if (neighbours[g] > 0) groups_[g]->fit_surrogates(neighbours[g]);
 }
 
 FittedEnsemble::FittedEnsemble(FittedEnsemble&&) noexcept = default;

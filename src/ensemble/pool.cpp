@@ -1,7 +1,9 @@
 #include "deepvoro/ensemble/pool.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -21,11 +23,18 @@ constexpr std::array kMethodNames = {"vd", "deepvoro", "deepvoro++"};
 constexpr std::array kDefaultBeta = {7.0, 5.5, 4.5, 4.0, 4.0, 3.5, 3.5, 3.0, 3.0, 3.0};
 constexpr double kDefaultB0 = 0.02;
 
+constexpr std::array<std::string_view, 10> kMemberKeys = {
+    "view", "w", "b", "lambda", "signed", "geometry", "R", "beta", "gamma", "val_accuracy"};
+
 // Reads the keys of one member and complains about the one that does not fit.
 class MemberReader {
  public:
   MemberReader(const json& object, std::string where) : object_(object), where_(std::move(where)) {
     if (!object.is_object()) throw data_error(where_ + ": is not an object");
+    for (const auto& [key, unused] : object.items())
+      if (std::ranges::find(kMemberKeys, key) == kMemberKeys.end())
+        throw data_error(fmt::format("{}: \"{}\" is unknown; a member has {}", where_, key,
+                                     fmt::join(kMemberKeys, ", ")));
   }
 
   [[nodiscard]] Configuration read() const {
@@ -145,14 +154,18 @@ Pool read_pool(const std::filesystem::path& file) {
   } catch (const json::out_of_range&) {
     throw data_error(fmt::format("{}: holds a number that is out of range", where));
   }
-  if (!document.is_object() || document.value("format", json()) != "deepvoro-pool")
-    throw data_error(fmt::format("{}: \"format\" must be \"deepvoro-pool\"", where));
+  const json format = document.is_object() ? document.value("format", json()) : json();
+  if (format != "deepvoro-pool" && format != "deepvoro-result")
+    throw data_error(fmt::format(
+        "{}: \"format\" must be \"deepvoro-pool\" or that of a single \"deepvoro-result\"", where));
   if (document.value("version", json()) != 1)
     throw data_error(
         fmt::format("{}: \"version\" must be 1, the only one this program reads", where));
-  const json members = document.value("members", json());
+  // A result names the members it came from, and so can be run again.
+  const char* key = format == "deepvoro-pool" ? "members" : "pool";
+  const json members = document.value(key, json());
   if (!members.is_array() || members.empty())
-    throw data_error(fmt::format("{}: \"members\" must be a list of at least one member", where));
+    throw data_error(fmt::format("{}: \"{}\" must be a list of at least one member", where, key));
   Pool pool;
   for (std::size_t i = 0; i < members.size(); ++i)
     pool.push_back(MemberReader(members[i], fmt::format("{}: member {}", where, i)).read());

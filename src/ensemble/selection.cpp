@@ -85,6 +85,11 @@ EpisodeList draw_episodes(const FeatureStore& store, const std::string& split,
 ValidationRanking ValidationRanking::measure(const FeatureStore& store, const Pool& pool,
                                              const EpisodePlan& plan, Influence influence,
                                              unsigned threads, const Progress& progress) {
+  if (!store.has_split("val"))
+    throw data_error(
+        fmt::format("{}: has no split 'val', which --scheme guided chooses on; add it or "
+                    "use --scheme full",
+                    store.folder().string()));
   const EpisodeList episodes = draw_episodes(store, "val", plan);
   const Arena arena{store, "val", episodes, influence, threads};
 

@@ -54,14 +54,18 @@ void check_samples(const SamplePool& samples, const EpisodeShape& shape) {
                     samples.where, samples.class_names.size(), shape.ways));
   std::vector<std::size_t> sizes(samples.class_names.size());
   for (const std::size_t label : samples.labels) ++sizes[label];
+  const auto too_small = [&](std::size_t size) {
+    return size < shape.shots || size - shape.shots < shape.queries;
+  };
   const auto smallest = std::ranges::min_element(sizes);
-  if (*smallest < shape.shots || *smallest - shape.shots < shape.queries)
+  if (too_small(*smallest))
     throw data_error(fmt::format(
         "{}: class '{}' has {} samples, fewer than {} shots + {} queries; lower --shots or "
-        "--queries "
-        "or remove the class",
+        "--queries, "
+        "or make a store without it ({} of {} classes are too small)",
         samples.where, samples.class_names[static_cast<std::size_t>(smallest - sizes.begin())],
-        *smallest, shape.shots, shape.queries));
+        *smallest, shape.shots, shape.queries, std::ranges::count_if(sizes, too_small),
+        sizes.size()));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -87,8 +88,8 @@ void check_source_names(const ImportOptions& options) {
     if (!seen.emplace(source.split, source.view).second)
       throw usage_error(
           fmt::format("split {} has two files for view '{}'; name the views, as in "
-                      "--{} s84_r0_f0=a.npy s84_r0_f1=b.npy",
-                      source.split, source.view, source.split));
+                      "--{} s84_r0_f0=a.npy --{} s84_r0_f1=b.npy",
+                      source.split, source.view, source.split, source.split));
   }
 }
 
@@ -110,11 +111,13 @@ void check_options(const ImportOptions& options) {
   check_source_names(options);
   check_same_views(options);
   const std::vector<std::string> splits = splits_of(options);
-  for (const auto* files : {&options.label_files, &options.class_files})
-    for (const auto& [split, file] : *files)
-      if (std::ranges::find(splits, split) == splits.end())
-        throw usage_error(fmt::format("{}: is given for split '{}', which has no features",
-                                      file.string(), split));
+  const auto check_split = [&](const std::string& split, const fs::path& file) {
+    if (std::ranges::find(splits, split) == splits.end())
+      throw usage_error(
+          fmt::format("{}: is given for split '{}', which has no features", file.string(), split));
+  };
+  for (const auto& [split, labels] : options.label_files) check_split(split, labels.file);
+  for (const auto& [split, file] : options.class_files) check_split(split, file);
 }
 
 // "store" for "store/", which would else be the name of nothing inside it.
@@ -198,6 +201,7 @@ class Importer {
 
   void run() {
     for (const std::string& split : splits_of(options_)) add_split(split);
+    refuse_equal_splits();
     const json store{{"format", "deepvoro-store"},
                      {"version", 1},
                      {"dim", dim_},
@@ -216,23 +220,40 @@ class Importer {
     SplitLabels labels;
     std::size_t rows = 0;
     if (const auto file = options_.label_files.find(split); file != options_.label_files.end()) {
-      labels.add(read_labels(file->second, names_), file->second);
-      label_files_.push_back(source_entry(split, file->second));
+      const auto& [path, array] = file->second;
+      labels.add(read_labels(path, {"", array.empty() ? names_.labels : array}), path);
+      label_files_.push_back(source_entry(split, path));
     }
     for (const auto& source : options_.sources)
       if (source.split == split) rows = add_view(source, rows, labels);
     if (!labels.known())
       throw usage_error(
-          fmt::format("split {}: none of its files has labels; give them with "
-                      "--{}-labels, or name the array with --labels",
+          fmt::format("split {}: none of its files has labels; give them with --{}-labels FILE, a "
+                      "1-D array of whole numbers",
                       split, split));
     write_labels(split, labels);
+  }
+
+  // Base classes that are the novel ones would make every result too good.
+  void refuse_equal_splits() const {
+    std::map<std::string, std::string> split_with;
+    for (const std::string& split : splits_of(options_)) {
+      const std::string& view = options_.sources.front().view;
+      const std::string hash = sha256_hex(MappedFile(folder_ / split / (view + ".npy")).bytes());
+      const auto [other, is_new] = split_with.try_emplace(hash, split);
+      if (!is_new)
+        throw data_error(fmt::format(
+            "splits {} and {} hold the same features in view '{}'; splits must be of "
+            "different classes. To pick arrays of one file, name them: --{} FILE::ARRAY",
+            other->second, split, view, split));
+    }
   }
 
   // Returns the rows of the split, which all its views must have.
   std::size_t add_view(const ImportOptions::Source& source, std::size_t rows_before,
                        SplitLabels& labels) {
-    FeatureTable table = read_feature_table(source.file, names_);
+    FeatureTable table = read_feature_table(
+        source.file, {source.array.empty() ? names_.features : source.array, names_.labels});
     if (dim_ == 0) dim_ = table.dim;
     if (table.dim != dim_)
       throw data_error(fmt::format("{}: has {} dimensions, but the files before it have {}",

@@ -95,6 +95,11 @@ FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(fol
   const std::filesystem::path file = folder_ / "store.json";
   const std::string where = file.string();
   std::error_code unreadable;
+  if (std::filesystem::is_regular_file(folder_, unreadable))
+    throw data_error(
+        fmt::format("{}: is a file, not a feature store (a folder); make one of it with "
+                    "'deepvoro store create'",
+                    folder_.string()));
   if (!std::filesystem::exists(file, unreadable))
     throw data_error(
         fmt::format("{}: is not there, so {} is no feature store; make one with "

@@ -83,12 +83,13 @@ void note_values(const std::vector<ViewFacts>& views, std::vector<std::string>& 
 }
 
 void note_identical_views(const std::vector<ViewFacts>& views, std::vector<std::string>& notes) {
-  std::map<std::pair<std::string, std::string>, std::string> first_with;
+  std::map<std::string, std::string> first_with;
   for (const ViewFacts& facts : views) {
-    const auto [found, is_new] = first_with.try_emplace({facts.split, facts.sha256}, facts.view);
+    const std::string name = facts.split + "/" + facts.view;
+    const auto [found, is_new] = first_with.try_emplace(facts.sha256, name);
     if (!is_new)
-      notes.push_back(fmt::format("warning: {}/{} and {}/{} are identical, byte for byte",
-                                  facts.split, found->second, facts.split, facts.view));
+      notes.push_back(
+          fmt::format("warning: {} and {} are identical, byte for byte", found->second, name));
   }
 }
 

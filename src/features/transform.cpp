@@ -85,11 +85,11 @@ bool has_quick_plan(const Transform& transform) {
 
 }  // namespace
 
-double widen(ElementType element, const std::byte* from, std::size_t count, double* out) {
+double widen(ElementType element, const std::byte* row, std::size_t count, double* out) {
   const kernels::Table& kernels = kernels::active();
   return element == ElementType::float16
-             ? kernels.widen_float16(reinterpret_cast<const std::uint16_t*>(from), count, out)
-             : kernels.widen_float32(reinterpret_cast<const float*>(from), count, out);
+             ? kernels.widen_float16(reinterpret_cast<const std::uint16_t*>(row), count, out)
+             : kernels.widen_float32(reinterpret_cast<const float*>(row), count, out);
 }
 
 std::string Transform::id() const {

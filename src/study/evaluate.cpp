@@ -30,9 +30,12 @@ Pool members_of(const Evaluation& request, const FeatureStore& store) {
   Pool pool = request.pool ? read_pool(*request.pool) : default_pool(request.method, store);
   if (request.is_signed)
     for (Configuration& member : pool) member.transform.is_signed = true;
-  check_members(
-      store, request.split, pool,
-      request.pool ? request.pool->string() : std::string("method ") + name(request.method));
+  const std::string origin =
+      request.pool ? request.pool->string() : std::string("method ") + name(request.method);
+  check_members(store, request.split, pool, origin);
+  if (request.size && *request.size > pool.size())
+    throw usage_error(
+        fmt::format("--size {}: {} has {} members", *request.size, origin, pool.size()));
   return pool;
 }
 

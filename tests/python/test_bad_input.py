@@ -440,3 +440,33 @@ def test_device_is_written_not_replaced(deepvoro, store):
     process = deepvoro("evaluate", store, *flags, "--json", "/dev/stdout")
     assert process.returncode == 0, process.stderr
     assert json.loads(process.stdout[: process.stdout.rindex("}") + 1])["format"] == "deepvoro-result"
+
+
+def test_unknown_key_in_pool(refusal, store, tmp_path):
+    pool = tmp_path / "pool.json"
+    members = [{**SURROGATE, "gama": 2}]
+    pool.write_text(json.dumps({"format": "deepvoro-pool", "version": 1, "members": members}))
+    refusal(store, pool=pool, mentions=["gama", "gamma"])
+
+
+def test_surrogates_on_their_own_base_classes(refusal, store):
+    refusal(store, WRONG_USAGE, method="deepvoro++", split="base", mentions=["base"])
+
+
+def test_pool_with_several_methods(refusal, store, tmp_path):
+    refusal(store, WRONG_USAGE, method="vd,deepvoro", pool=tmp_path / "pool.json", mentions=["pool"])
+
+
+@pytest.mark.parametrize("arguments, mentions", [
+    (["evaluate", "x", "--metod", "vd"], ["--metod", "deepvoro evaluate --help"]),
+    (["eval", "x"], ["eval"]),
+    (["evaluate", "x", "--method", "vd", "deepvoro"], ["deepvoro", "commas"]),
+    (["evaluate", "x", "--method", "vd", "--episodes", "-5"], ["--episodes", "-5", "whole number"]),
+    (["evaluate", "x", "--method", "vd", "--shots", "1.5"], ["--shots", "1.5"]),
+])  # fmt: skip
+def test_misspelt_command_line(deepvoro, arguments, mentions):
+    process = deepvoro(*arguments)
+    assert process.returncode == WRONG_USAGE
+    assert len(process.stderr.splitlines()) == 1
+    for expected in mentions:
+        assert expected in process.stderr

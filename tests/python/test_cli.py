@@ -120,3 +120,14 @@ def test_oracle_is_shown_next_to_the_honest_figure(evaluate, store):
 
 def test_no_oracle_unless_asked_for(evaluate, store):
     assert "oracle" not in evaluate(store, "deepvoro", "--scheme", "guided", task=TASK).stdout.lower()
+
+
+def test_result_can_be_run_again_as_pool(deepvoro, evaluate, make_store, tmp_path):
+    store = make_store(dim=8)
+    flags = ["--ways", "3", "--queries", "3", "--episodes", "5"]
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    assert deepvoro("evaluate", store, "--method", "deepvoro", *flags, "--json", first).returncode == 0
+    again = deepvoro("evaluate", store, "--method", "deepvoro", *flags, "--pool", first, "--json", second)
+    assert again.returncode == 0, again.stderr
+    accuracies = [json.loads(file.read_text())["episode_accuracy"] for file in (first, second)]
+    assert accuracies[0] == accuracies[1]

@@ -493,3 +493,18 @@ def test_check_stops_at_the_first_fault(deepvoro, tmp_path, features, labels, da
 def test_help_shows_an_example(deepvoro, command):
     process = deepvoro("store", command, "--help")
     assert process.returncode == 0 and f"deepvoro store {command} " in process.stdout
+
+
+def test_arrays_of_one_file(deepvoro, tmp_path, features, labels):
+    np.savez(tmp_path / "all.npz", base=features, base_y=labels, novel=features + 1, novel_y=labels[::-1])
+    file = tmp_path / "all.npz"
+    create(deepvoro, tmp_path / "s", "--base", f"{file}::base", "--base-labels", f"{file}::base_y",
+           "--novel", f"{file}::novel", "--novel-labels", f"{file}::novel_y")  # fmt: skip
+    assert_stored(tmp_path / "s", features, labels, "base")
+    assert_stored(tmp_path / "s", features + 1, labels[::-1], "novel")
+
+
+def test_splits_of_the_same_features_are_refused(deepvoro, tmp_path, features, labels):
+    np.savez(tmp_path / "x.npz", features=features, labels=labels)
+    message = refused(deepvoro, tmp_path / "s", "--base", tmp_path / "x.npz", "--novel", tmp_path / "x.npz")
+    assert "base and novel hold the same features" in message and "::" in message

@@ -27,6 +27,8 @@ class FittedEnsemble {
   // `base` may be nullptr when no member is a surrogate one.
   FittedEnsemble(const Pool& pool, const ViewedSamples& support, const ViewedSamples* base,
                  Influence influence);
+  FittedEnsemble(const FittedEnsemble&) = delete;
+  FittedEnsemble& operator=(const FittedEnsemble&) = delete;
   FittedEnsemble(FittedEnsemble&&) noexcept;
   FittedEnsemble& operator=(FittedEnsemble&&) noexcept;
   ~FittedEnsemble();

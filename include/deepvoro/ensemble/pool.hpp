@@ -50,7 +50,8 @@ enum class Method { vd, deepvoro, deepvoro_plus_plus };
 // The members a method has when no pool file is given.
 [[nodiscard]] Pool default_pool(Method method, const FeatureStore& store);
 
-// Pool files are JSON: {"format":"deepvoro-pool","version":1,"members":[...]}.
+// Pool files are JSON: {"format":"deepvoro-pool","version":1,"members":[...]}. A result file can be
+// read as the pool of the members it came from.
 [[nodiscard]] Pool read_pool(const std::filesystem::path& file);
 void write_pool(const Pool& pool, const std::filesystem::path& file);
 

@@ -17,11 +17,16 @@ struct ImportOptions {
     std::string split;
     std::string view;
     std::filesystem::path file;
+    std::string array;  // in a file that holds several; empty: features_name, or the usual names
+  };
+  struct Labels {
+    std::filesystem::path file;
+    std::string array;  // likewise
   };
 
   std::filesystem::path output;                              // must not exist
   std::vector<Source> sources;                               // every split has the same views
-  std::map<std::string, std::filesystem::path> label_files;  // by split; where files carry none
+  std::map<std::string, Labels> label_files;                 // by split; where files carry none
   std::map<std::string, std::filesystem::path> class_files;  // by split; text lines or JSON list
   std::string features_name;           // array of the features; empty: the usual names
   std::string labels_name;             // array of the labels; empty: the usual names
@@ -31,7 +36,7 @@ struct ImportOptions {
 
 // Writes the store. It appears whole or not at all: it is built in a folder beside `output`, which
 // is renamed at the end. Labels become 0, 1, ... in ascending order, and their decimals name the
-// classes where no names are given.
+// classes where no names are given. Splits that hold the same features are refused.
 void import_store(const ImportOptions& options);
 
 }  // namespace deepvoro
