@@ -9,6 +9,7 @@
 
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
+#include "features/json_file.hpp"
 #include "pool_json.hpp"
 
 namespace deepvoro {
@@ -146,14 +147,7 @@ Pool default_pool(Method method, const FeatureStore& store) {
 
 Pool read_pool(const std::filesystem::path& file) {
   const std::string where = file.string();
-  json document;
-  try {
-    document = json::parse(read_text(file));
-  } catch (const json::parse_error& error) {
-    throw data_error(fmt::format("{}: is broken JSON at byte {}", where, error.byte));
-  } catch (const json::out_of_range&) {
-    throw data_error(fmt::format("{}: holds a number that is out of range", where));
-  }
+  const json document = read_json(file);
   const json format = document.is_object() ? document.value("format", json()) : json();
   if (format != "deepvoro-pool" && format != "deepvoro-result")
     throw data_error(fmt::format(

@@ -11,6 +11,7 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/features/npy.hpp"
+#include "json_file.hpp"
 #include "sha256.hpp"
 
 namespace deepvoro {
@@ -105,14 +106,7 @@ FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(fol
         fmt::format("{}: is not there, so {} is no feature store; make one with "
                     "'deepvoro store create'",
                     where, folder_.string()));
-  json document;
-  try {
-    document = json::parse(read_text(file));
-  } catch (const json::parse_error& error) {
-    throw data_error(fmt::format("{}: is broken JSON at byte {}", where, error.byte));
-  } catch (const json::out_of_range&) {
-    throw data_error(fmt::format("{}: holds a number that is out of range", where));
-  }
+  const json document = read_json(file);
   if (!document.is_object() || document.value("format", json()) != "deepvoro-store")
     throw data_error(fmt::format("{}: \"format\" must be \"deepvoro-store\"", where));
   if (document.value("version", json()) != 1)

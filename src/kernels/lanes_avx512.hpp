@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lanes_x86.hpp"
+
 // Sixteen numbers side by side, in AVX-512 registers.
 namespace {
 
@@ -98,22 +100,7 @@ void dot_products(const float* const* queries, const float* const* centers, std:
     const __m512 sixteen = sums[dot / Centers][dot % Centers];
     eight[dot] = _mm256_add_ps(_mm512_castps512_ps256(sixteen), _mm512_extractf32x8_ps(sixteen, 1));
   }
-  for (std::size_t dot = 0; dot < dots; dot += 4) {
-    const __m256 four = _mm256_hadd_ps(_mm256_hadd_ps(eight[dot], eight[dot + 1]),
-                                       _mm256_hadd_ps(eight[dot + 2], eight[dot + 3]));
-    _mm_store_ps(out + dot,
-                 _mm_add_ps(_mm256_castps256_ps128(four), _mm256_extractf128_ps(four, 1)));
-  }
-}
-
-// out += from, four at a time: as wide as they were written, so that no load has to wait for two
-// stores.
-template <std::size_t Count>
-void add_in_fours(const float* from, float* out) {
-  std::size_t i = 0;
-  for (; i + 4 <= Count; i += 4)
-    _mm_storeu_ps(out + i, _mm_add_ps(_mm_loadu_ps(out + i), _mm_load_ps(from + i)));
-  for (; i < Count; ++i) out[i] += from[i];
+  join_eights(eight, out);
 }
 
 inline void widen_half(const std::uint16_t* from, std::size_t count, float* to) {
