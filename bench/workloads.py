@@ -14,7 +14,7 @@ def write_split(folder, random, classes, per_class, dim, views):
     folder.mkdir(parents=True)
     labels = np.repeat(np.arange(classes), per_class)
     np.save(folder / "labels.npy", labels.astype(np.int64))
-    means = 0.05 * random.gamma(0.3, 1, (classes, dim)).astype(np.float32)
+    means = 0.2 * random.gamma(0.3, 1, (classes, dim)).astype(np.float32)
     content = 0.35 * random.standard_normal((len(labels), dim), dtype=np.float32)
     for view in views:
         np.save(folder / f"{view}.npy", relu_like(random, labels, means, content))
