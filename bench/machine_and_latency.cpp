@@ -56,7 +56,7 @@ double bandwidth_gbytes(unsigned threads) {
     parallel_for(threads, threads, 1, [&](std::size_t t, std::size_t, unsigned) {
       for (std::size_t r = 0; r < memory[t].rows(); ++r) {
         const float* row = memory[t].row(r);
-        kernels::active().add_dots_float(&row, 1, &row, 1, 4096, &sink[t], 1);
+        kernels::add_squared_norm(kernels::active(), row, 4096, &sink[t]);
       }
     });
   });

@@ -1,14 +1,16 @@
 #include "deepvoro/core/parallel.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 namespace deepvoro {
 
@@ -19,6 +21,93 @@ unsigned available_threads() {
     return static_cast<unsigned>(std::max(1, CPU_COUNT(&allowed)));
   return std::max(1U, std::thread::hardware_concurrency());
 }
+
+namespace {
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// Threads that stay between loops: a loop of some microseconds cannot afford to start any. They
+// look for work for a moment before they go to sleep, because the next loop mostly comes at once.
+// A team is never destroyed; its threads sleep until the process ends.
+class Team {
+ public:
+  // Whether this thread is running a loop's body: a loop in there runs on this thread alone.
+  static thread_local bool inside_team;
+
+  static constexpr std::size_t kMostWorkers = 4096;
+
+  // Runs work(0) here and work(1) to work(workers - 1) on other threads, and waits for all.
+  void run(unsigned workers, const std::function<void(unsigned)>& work) {
+    const std::scoped_lock lock(guard_);
+    for (; threads_ + 1 < workers; ++threads_)
+      std::thread([this, worker = threads_ + 1, seen = call_.load()] {
+        serve(worker, seen);
+      }).detach();
+    work_ = &work;
+    running_ = workers - 1;
+    call_ = ((call_ >> kCountBits) + 1) << kCountBits | workers;
+    call_.notify_all();
+    inside_team = true;
+    work(0);
+    inside_team = false;
+    for (unsigned left = running_; left != 0; left = running_) wait_while(running_, left);
+  }
+
+ private:
+  static constexpr unsigned kCountBits = 16;
+
+  template <class T>
+  static void wait_while(const std::atomic<T>& value, T old) {
+    constexpr int tries = 2000;
+    for (int i = 0; i < tries; ++i) {
+      if (value != old) return;
+      pause_briefly();
+    }
+    value.wait(old);
+  }
+
+  void serve(unsigned worker, std::uint64_t seen) {
+    inside_team = true;
+    for (;;) {
+      wait_while(call_, seen);
+      seen = call_;
+      if (worker >= (seen & ((1U << kCountBits) - 1))) continue;
+      (*work_)(worker);
+      if (--running_ == 0) running_.notify_one();
+    }
+  }
+
+  std::mutex guard_;
+  unsigned threads_ = 0;
+  const std::function<void(unsigned)>* work_ = nullptr;
+  std::atomic<unsigned> running_{0};
+  // Which call it is, and in the low bits how many workers it is for: read together, so that a
+  // thread that was not needed for one call cannot mistake it for the next.
+  std::atomic<std::uint64_t> call_{0};
+};
+
+thread_local bool Team::inside_team = false;
+
+// A forked process has none of its parent's threads, so it needs a team of its own.
+Team& team() {
+  static std::mutex guard;
+  static pid_t owner = 0;
+  static Team* current = nullptr;
+  const std::scoped_lock lock(guard);
+  if (owner != ::getpid()) {
+    current = new Team;
+    owner = ::getpid();
+  }
+  return *current;
+}
+
+}  // namespace
 
 void parallel_for(unsigned threads, std::size_t count, std::size_t grain,
                   const ParallelBody& body) {
@@ -45,12 +134,12 @@ void parallel_for(unsigned threads, std::size_t count, std::size_t grain,
     }
   };
 
-  {
-    std::vector<std::jthread> helpers;
-    const std::size_t useful = std::min<std::size_t>(std::max(1U, threads), blocks);
-    for (unsigned worker = 1; worker < useful; ++worker) helpers.emplace_back(work, worker);
+  const auto useful = static_cast<unsigned>(
+      std::min<std::size_t>({std::max(1U, threads), blocks, Team::kMostWorkers}));
+  if (useful <= 1 || Team::inside_team)
     work(0);
-  }
+  else
+    team().run(useful, work);
   if (failure) std::rethrow_exception(failure);
 }
 

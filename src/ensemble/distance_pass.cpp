@@ -13,21 +13,14 @@ namespace deepvoro {
 namespace {
 
 constexpr std::size_t kRowGrain = 64;
-constexpr std::size_t kPrototypeGrain = 64;
+// Rows that are multiplied with all base prototypes at a time: few enough for the first-level
+// cache.
+constexpr std::size_t kBaseGrain = 24;
 // Few enough that a thread stays with a class for a while, enough that no thread waits long.
 constexpr std::size_t kUnitBlocks = 32;
 
-// Columns of a block: as many as keep the rows in a cache of common size.
-std::size_t columns_per_block(std::size_t samples, std::size_t dim, std::size_t element_bytes) {
-  constexpr std::size_t narrowest = 64;
-  constexpr std::size_t cache_bytes = std::size_t{16} << 20U;
-  const std::size_t fitting = cache_bytes / std::max<std::size_t>(1, samples * element_bytes);
-  const std::size_t widest = std::max(narrowest, fitting);
-  const std::size_t blocks = (padded(dim) + widest - 1) / widest;
-  return padded((dim + blocks - 1) / blocks);
-}
-
-// Episodes of a batch: as many as keep their prototypes in the same cache. No sum depends on it.
+// Episodes of a batch: as many as keep their prototypes in a cache of common size. No sum depends
+// on it.
 std::size_t episodes_per_batch(std::size_t episodes, std::size_t bytes_per_episode) {
   constexpr std::size_t prototype_bytes = std::size_t{16} << 20U;
   return std::clamp<std::size_t>(prototype_bytes / bytes_per_episode, 1,
@@ -45,10 +38,10 @@ DistancePass<Real>::DistancePass(std::size_t samples, std::size_t dim,
       episode_count_(range.end - range.begin),
       threads_(threads),
       dim_(dim),
-      rows_(samples, columns_per_block(samples, dim, sizeof(Real))),
+      rows_(samples, std::min(padded(dim), kernels::kQuickLength)),
       sample_norms_(samples),
-      dots_(episode_count_ * episodes.shape().total_queries() * episodes.shape().ways),
-      batch_episodes_(episode_count_),
+      dots_(episode_count_ * episodes.shape().ways, episodes.shape().total_queries()),
+      batch_episodes_(std::max<std::size_t>(episode_count_, 1)),
       workers_(threads) {
   const EpisodeShape& shape = episodes.shape();
   if (shape.shots > 1) {
@@ -59,28 +52,90 @@ DistancePass<Real>::DistancePass(std::size_t samples, std::size_t dim,
   }
   for (Worker& worker : workers_) {
     worker.wide.resize(padded(dim));
-    worker.queries.resize(shape.queries);
-    worker.centers.resize(shape.ways);
+    worker.present.rows.resize(shape.ways + shape.queries);
+    worker.next.rows.resize(shape.ways + shape.queries);
   }
-  const auto queries_of = [&](std::size_t place) {
-    return episodes[range.begin + place / shape.ways].query.subspan(
-        place % shape.ways * shape.queries, shape.queries);
-  };
+  plan_fitting(labels);
+  plan_measuring(labels);
+}
+
+template <class Real>
+std::size_t DistancePass<Real>::batches() const {
+  return (episode_count_ + batch_episodes_ - 1) / batch_episodes_;
+}
+
+template <class Real>
+std::size_t DistancePass<Real>::class_of(std::size_t place,
+                                         std::span<const std::size_t> labels) const {
+  const EpisodeShape& shape = episodes_.shape();
+  const Episode episode = episodes_[first_episode_ + place / shape.ways];
+  return labels[episode.query[place % shape.ways * shape.queries]];
+}
+
+// One shot: any rows together. More shots: the rows of a class, so that its prototypes are made
+// while the rows are in the cache; later batches make prototypes only.
+template <class Real>
+void DistancePass<Real>::plan_fitting(std::span<const std::size_t> labels) {
+  samples_by_class_.resize(labels.size());
+  std::iota(samples_by_class_.begin(), samples_by_class_.end(), SampleIndex{0});
+  fit_tasks_.resize(std::max<std::size_t>(batches(), 1));
+  const std::span<const SampleIndex> samples = samples_by_class_;
+  if (prototypes_.rows() == 0) {
+    for (std::size_t begin = 0; begin < samples.size(); begin += kRowGrain)
+      fit_tasks_[0].push_back(
+          {samples.subspan(begin, std::min(kRowGrain, samples.size() - begin)), {}});
+    return;
+  }
+  std::ranges::stable_sort(samples_by_class_, {}, [&](SampleIndex row) { return labels[row]; });
+  const auto class_of_place = [&](std::size_t place) { return class_of(place, labels); };
+  const std::size_t ways = episodes_.shape().ways;
+  fit_places_.resize(episode_count_ * ways);
+  std::iota(fit_places_.begin(), fit_places_.end(), std::size_t{0});
+  for (std::size_t batch = 0; batch < fit_tasks_.size(); ++batch) {
+    const std::size_t first = batch * batch_episodes_ * ways;
+    const std::span<std::size_t> places =
+        std::span(fit_places_)
+            .subspan(first, std::min(batch_episodes_ * ways, fit_places_.size() - first));
+    std::ranges::stable_sort(places, {}, class_of_place);
+    for (std::size_t begin = 0; begin < samples.size();) {
+      const std::size_t label = labels[samples[begin]];
+      std::size_t end = begin;
+      while (end < samples.size() && labels[samples[end]] == label) ++end;
+      const auto of_class = std::ranges::equal_range(places, label, {}, class_of_place);
+      const std::size_t count = batch == 0 ? end - begin : 0;
+      fit_tasks_[batch].push_back({samples.subspan(begin, count), of_class});
+      begin = end;
+    }
+  }
+}
+
+// What a unit shares with the one before should be what there is more of: the class of its queries
+// or the episode of its prototypes.
+template <class Real>
+void DistancePass<Real>::plan_measuring(std::span<const std::size_t> labels) {
+  const EpisodeShape& shape = episodes_.shape();
   unit_places_.resize(episode_count_ * shape.ways);
   std::iota(unit_places_.begin(), unit_places_.end(), std::size_t{0});
-  std::ranges::stable_sort(unit_places_, {}, [&](std::size_t place) {
-    return std::pair(place / shape.ways / batch_episodes_, labels[queries_of(place)[0]]);
-  });
+  if (shape.ways <= shape.queries)
+    std::ranges::stable_sort(unit_places_, {}, [&](std::size_t place) {
+      return std::pair(place / shape.ways / batch_episodes_, class_of(place, labels));
+    });
+  unit_rows_.reserve(unit_places_.size() * (shape.ways + shape.queries));
   for (const std::size_t place : unit_places_) {
-    const auto queries = queries_of(place);
-    unit_queries_.insert(unit_queries_.end(), queries.begin(), queries.end());
+    const std::size_t first = place / shape.ways * shape.ways;
+    const Episode episode = episodes_[first_episode_ + place / shape.ways];
+    for (std::size_t k = 0; k < shape.ways; ++k)
+      unit_rows_.push_back(prototypes_.rows() == 0
+                               ? episode.support[k]
+                               : static_cast<std::uint32_t>((first + k) % prototypes_.rows()));
+    const auto queries = episode.query.subspan((place - first) * shape.queries, shape.queries);
+    unit_rows_.insert(unit_rows_.end(), queries.begin(), queries.end());
   }
 }
 
 template <class Real>
-const Real* DistancePass<Real>::dots(std::size_t episode) const {
-  const EpisodeShape& shape = episodes_.shape();
-  return dots_.data() + episode * shape.total_queries() * shape.ways;
+const Real* DistancePass<Real>::dots_at(std::size_t episode) const {
+  return dots_.row(episode * episodes_.shape().ways);
 }
 
 template <class Real>
@@ -89,78 +144,51 @@ Real DistancePass<Real>::prototype_squared_norm(std::size_t episode, std::size_t
   return sample_norms_[episodes_[first_episode_ + episode].support[way]];
 }
 
-// The prototype of a way, place = episode * ways + way.
-template <class Real>
-const Real* DistancePass<Real>::prototype(std::size_t place) const {
-  const std::size_t ways = episodes_.shape().ways;
-  if (prototypes_.rows() > 0) return prototypes_.row(place % prototypes_.rows());
-  return rows_.row(episodes_[first_episode_ + place / ways].support[place % ways]);
-}
-
 template <class Real>
 void DistancePass<Real>::run(const RowTransformer& transformer, BaseDots<Real>* base) {
   std::ranges::fill(sample_norms_, Real{0});
   std::ranges::fill(prototype_norms_, Real{0});
-  std::ranges::fill(dots_, Real{0});
-  for (std::size_t begin = 0; begin < dim_; begin += rows_.cols()) {
-    transform_block(transformer, begin);
-    if (base != nullptr) measure_base(*base, begin);
-    for (std::size_t batch = 0; batch < episode_count_; batch += batch_episodes_) {
-      if (prototypes_.rows() > 0) fit_prototypes(batch);
+  std::fill_n(dots_.row(0), dots_.rows() * dots_.stride(), Real{0});
+  for (std::size_t begin = 0; begin < dim_; begin += rows_.cols())
+    for (std::size_t batch = 0; batch < fit_tasks_.size(); ++batch) {
+      fit(transformer, begin, batch);
+      if (base != nullptr && batch == 0) measure_base(*base, begin);
       measure_queries(batch);
     }
-  }
 }
 
 template <class Real>
-void DistancePass<Real>::transform_block(const RowTransformer& transformer, std::size_t begin) {
+void DistancePass<Real>::fit(const RowTransformer& transformer, std::size_t begin,
+                             std::size_t batch) {
   const kernels::Table& kernels = kernels::active();
-  parallel_for(
-      threads_, rows_.rows(), kRowGrain, [&](std::size_t first, std::size_t last, unsigned worker) {
-        for (std::size_t r = first; r < last; ++r) {
-          Real* row = rows_.row(r);
-          transformer.columns(r, begin, rows_.stride(), workers_[worker].wide.data(), row);
-          const Real* self = row;
-          kernels::add_dots(kernels, &self, 1, &self, 1, rows_.stride(), &sample_norms_[r], 1);
-        }
-      });
+  const std::vector<FitTask>& tasks = fit_tasks_[batch];
+  parallel_for(threads_, tasks.size(), 1, [&](std::size_t task, std::size_t, unsigned number) {
+    Worker& worker = workers_[number];
+    for (const SampleIndex sample : tasks[task].samples) {
+      Real* row = rows_.row(sample);
+      transformer.columns(sample, begin, rows_.stride(), worker.wide.data(), row);
+      kernels::add_squared_norm(kernels, row, rows_.stride(), &sample_norms_[sample]);
+    }
+    for (const std::size_t place : tasks[task].places) fit_prototype_at(place, worker);
+  });
 }
 
 template <class Real>
-void DistancePass<Real>::fit_prototypes(std::size_t batch) {
-  const kernels::Table& kernels = kernels::active();
+void DistancePass<Real>::fit_prototype_at(std::size_t place, Worker& worker) {
   const EpisodeShape& shape = episodes_.shape();
-  const std::size_t first_unit = batch * shape.ways;
-  const std::size_t count = std::min(batch_episodes_, episode_count_ - batch) * shape.ways;
-  parallel_for(threads_, count, kPrototypeGrain,
-               [&](std::size_t first, std::size_t last, unsigned worker) {
-                 const auto support_of = [&](std::size_t place) {
-                   const Episode episode = episodes_[first_episode_ + place / shape.ways];
-                   return episode.support.subspan(place % shape.ways * shape.shots, shape.shots);
-                 };
-                 for (std::size_t u = first_unit + first; u < first_unit + last; ++u) {
-                   if (u + 1 < first_unit + last)
-                     for (const SampleIndex row : support_of(unit_places_[u + 1]))
-                       prefetch(rows_.row(row));
-                   const std::size_t place = unit_places_[u];
-                   const auto support = support_of(place);
-                   Real* prototype = prototypes_.row(place % prototypes_.rows());
-                   fit_prototype<Real>(rows_.view(), support, workers_[worker].rows, prototype);
-                   const Real* self = prototype;
-                   kernels::add_dots(kernels, &self, 1, &self, 1, rows_.stride(),
-                                     &prototype_norms_[place], 1);
-                 }
-               });
+  const Episode episode = episodes_[first_episode_ + place / shape.ways];
+  const auto support = episode.support.subspan(place % shape.ways * shape.shots, shape.shots);
+  Real* prototype = prototypes_.row(place % prototypes_.rows());
+  fit_prototype<Real>(rows_.view(), support, worker.rows, prototype);
+  kernels::add_squared_norm(kernels::active(), prototype, rows_.stride(), &prototype_norms_[place]);
 }
 
 template <class Real>
 void DistancePass<Real>::measure_base(BaseDots<Real>& base, std::size_t begin) {
-  const kernels::Table& kernels = kernels::active();
   const std::size_t bases = base.prototypes.rows();
-  const std::size_t length = std::min(rows_.stride(), base.prototypes.stride() - begin);
   std::vector<const Real*> centers(bases);
   for (std::size_t t = 0; t < bases; ++t) centers[t] = base.prototypes.row(t) + begin;
-  parallel_for(threads_, rows_.rows(), kRowGrain,
+  parallel_for(threads_, rows_.rows(), kBaseGrain,
                [&](std::size_t first, std::size_t last, unsigned worker) {
                  std::vector<const Real*>& rows = workers_[worker].rows;
                  rows.clear();
@@ -168,55 +196,61 @@ void DistancePass<Real>::measure_base(BaseDots<Real>& base, std::size_t begin) {
                    rows.push_back(rows_.row(r));
                    if (begin == 0) std::fill_n(base.of_samples.row(r), bases, Real{0});
                  }
-                 kernels::add_dots(kernels, rows.data(), rows.size(), centers.data(), bases, length,
-                                   base.of_samples.row(first), base.of_samples.stride());
+                 kernels::add_dots(
+                     kernels::active(),
+                     kernels::DotProducts<Real>{
+                         .queries = rows.data(),
+                         .query_count = rows.size(),
+                         .centers = centers.data(),
+                         .center_count = bases,
+                         .length = std::min(rows_.stride(), base.prototypes.stride() - begin),
+                         .out = base.of_samples.row(first),
+                         .query_stride = base.of_samples.stride()});
                });
 }
 
-// A row of the present block, to be read soon.
 template <class Real>
-void DistancePass<Real>::prefetch(const Real* row) const {
-  constexpr std::size_t line = 64 / sizeof(Real);
-  constexpr int second_level = 2;
-  for (std::size_t i = 0; i < rows_.stride(); i += line)
-    __builtin_prefetch(row + i, 0, second_level);
-}
-
-// Prototypes and results lie all over the memory; asked for one unit ahead, they are there in time.
-template <class Real>
-void DistancePass<Real>::prefetch_unit(std::size_t unit) const {
-  constexpr std::size_t line = 64 / sizeof(Real);
+void DistancePass<Real>::find_rows(std::size_t unit, UnitRows& found) {
   const EpisodeShape& shape = episodes_.shape();
-  const std::size_t place = unit_places_[unit];
-  for (std::size_t k = 0; k < shape.ways; ++k)
-    prefetch(prototype(place / shape.ways * shape.ways + k));
-  if (unit + 1 < unit_places_.size()) {
-    const std::size_t episode_after = unit_places_[unit + 1] / shape.ways;
-    __builtin_prefetch(episodes_[first_episode_ + episode_after].support.data());
+  const Matrix<Real>& centers = prototypes_.rows() == 0 ? rows_ : prototypes_;
+  const std::uint32_t* rows = unit_rows_.data() + unit * found.rows.size();
+  const MatrixView<const Real> center_rows = centers.view();
+  const MatrixView<const Real> query_rows = rows_.view();
+  const std::span<const Real*> to = found.rows;
+  for (std::size_t i = 0; i < shape.ways; ++i) to[i] = center_rows.row(rows[i]);
+  for (std::size_t i = shape.ways; i < to.size(); ++i) to[i] = query_rows.row(rows[i]);
+  const std::size_t way = unit_places_[unit] % shape.ways;
+  found.out = dots_.row(unit_places_[unit] - way) + way * shape.queries;
+  for (std::size_t k = 0; k < shape.ways; ++k) {
+    __builtin_prefetch(found.out + k * dots_.stride(), 1);
+    __builtin_prefetch(found.out + k * dots_.stride() + shape.queries - 1, 1);
   }
-  const Real* out = dots_.data() + place * shape.queries * shape.ways;
-  for (std::size_t i = 0; i < shape.queries * shape.ways; i += line) __builtin_prefetch(out + i, 1);
 }
 
 template <class Real>
 void DistancePass<Real>::measure_queries(std::size_t batch) {
-  const kernels::Table& kernels = kernels::active();
   const EpisodeShape& shape = episodes_.shape();
-  const std::size_t first_unit = batch * shape.ways;
-  const std::size_t count = std::min(batch_episodes_, episode_count_ - batch) * shape.ways;
+  const std::size_t begin = batch * batch_episodes_ * shape.ways;
+  const std::size_t count = std::min(batch_episodes_ * shape.ways, unit_places_.size() - begin);
   const std::size_t grain = (count + kUnitBlocks - 1) / kUnitBlocks;
-  parallel_for(threads_, count, grain, [&](std::size_t first, std::size_t last, unsigned worker) {
-    const Real** queries = workers_[worker].queries.data();
-    const Real** centers = workers_[worker].centers.data();
-    for (std::size_t u = first_unit + first; u < first_unit + last; ++u) {
-      if (u + 1 < first_unit + last) prefetch_unit(u + 1);
-      const std::size_t place = unit_places_[u];
-      for (std::size_t i = 0; i < shape.queries; ++i)
-        queries[i] = rows_.row(unit_queries_[u * shape.queries + i]);
-      for (std::size_t k = 0; k < shape.ways; ++k)
-        centers[k] = prototype(place / shape.ways * shape.ways + k);
-      kernels::add_dots(kernels, queries, shape.queries, centers, shape.ways, rows_.stride(),
-                        dots_.data() + place * shape.queries * shape.ways, shape.ways);
+  parallel_for(threads_, count, grain, [&](std::size_t first, std::size_t last, unsigned number) {
+    UnitRows& present = workers_[number].present;
+    UnitRows& next = workers_[number].next;
+    find_rows(begin + first, next);
+    for (std::size_t unit = begin + first; unit < begin + last; ++unit) {
+      std::swap(present, next);
+      if (unit + 1 < begin + last) find_rows(unit + 1, next);
+      kernels::add_dots(kernels::active(),
+                        kernels::DotProducts<Real>{.queries = present.rows.data() + shape.ways,
+                                                   .query_count = shape.queries,
+                                                   .centers = present.rows.data(),
+                                                   .center_count = shape.ways,
+                                                   .length = rows_.stride(),
+                                                   .out = present.out,
+                                                   .query_stride = 1,
+                                                   .center_stride = dots_.stride(),
+                                                   .later = next.rows.data(),
+                                                   .later_count = next.rows.size()});
     }
   });
 }

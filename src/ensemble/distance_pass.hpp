@@ -25,9 +25,9 @@ struct BaseDots {
 // of its episode: nearly all the arithmetic there is.
 //
 // Distances are |q|^2 + |p|^2 - 2 q.p. The split is transformed a block of columns at a time, so
-// that the rows that the episodes pick stay in the cache; queries are visited class by class for
-// the same reason. The width of a block depends on nothing but the shape of the task, because it
-// decides the order of a sum.
+// that the rows of a class stay in the second-level cache; queries are visited class by class for
+// the same reason. The width of a block depends on nothing but the dimension, because it decides
+// the order of a sum.
 template <class Real>
 class DistancePass {
  public:
@@ -40,27 +40,41 @@ class DistancePass {
   // Computes all dot products for a transformation, those with base prototypes too if given.
   void run(const RowTransformer& transformer, BaseDots<Real>* base);
 
-  // Results for one episode, counted from the beginning of the range.
-  [[nodiscard]] const Real* dots(std::size_t episode) const;  // [queries x ways]
+  // Results for one episode, counted from the beginning of the range: [ways x queries], with rows
+  // as long as padded(queries) and zeros behind the last query.
+  [[nodiscard]] const Real* dots(std::size_t episode) const { return dots_at(episode); }
   [[nodiscard]] Real sample_squared_norm(std::size_t sample) const { return sample_norms_[sample]; }
   [[nodiscard]] Real prototype_squared_norm(std::size_t episode, std::size_t way) const;
 
  private:
+  // Rows that are transformed together, and the prototypes that are made of them.
+  struct FitTask {
+    std::span<const SampleIndex> samples;
+    std::span<const std::size_t> places;
+  };
+  // The rows of one unit, the queries of one way of one episode.
+  struct UnitRows {
+    std::vector<const Real*> rows;  // the prototypes of its episode, then the queries
+    Real* out = nullptr;
+  };
   struct Worker {
     std::vector<double> wide;
     std::vector<const Real*> rows;
-    std::vector<const Real*> queries;  // [queries]
-    std::vector<const Real*> centers;  // [ways]
+    UnitRows present;
+    UnitRows next;
   };
 
-  void transform_block(const RowTransformer& transformer, std::size_t begin);
-  void fit_prototypes(std::size_t batch);
+  void plan_fitting(std::span<const std::size_t> labels);
+  void plan_measuring(std::span<const std::size_t> labels);
+  [[nodiscard]] std::size_t class_of(std::size_t place, std::span<const std::size_t> labels) const;
+  [[nodiscard]] std::size_t batches() const;
+
+  void fit(const RowTransformer& transformer, std::size_t begin, std::size_t batch);
+  void fit_prototype_at(std::size_t place, Worker& worker);
   void measure_base(BaseDots<Real>& base, std::size_t begin);
   void measure_queries(std::size_t batch);
-  [[nodiscard]] const Real* prototype(std::size_t place) const;
-
-  void prefetch(const Real* row) const;
-  void prefetch_unit(std::size_t unit) const;
+  void find_rows(std::size_t unit, UnitRows& found);
+  [[nodiscard]] const Real* dots_at(std::size_t episode) const;
 
   const EpisodeList& episodes_;
   std::size_t first_episode_;
@@ -71,12 +85,14 @@ class DistancePass {
   Matrix<Real> prototypes_;         // the same of the prototypes of a batch; empty for one shot
   std::vector<Real> sample_norms_;  // squared
   std::vector<Real> prototype_norms_;
-  std::vector<Real> dots_;
-  // A unit is the queries of one way of one episode. Units are worked through in batches of
-  // episodes, within a batch class by class.
+  Matrix<Real> dots_;  // [(episode, way of the prototype) x queries]
+  // A place is episode * ways + way. Episodes are worked through in batches.
   std::size_t batch_episodes_;
-  std::vector<std::size_t> unit_places_;   // in that order: episode * ways + way
-  std::vector<SampleIndex> unit_queries_;  // in that order, [units x queries]
+  std::vector<SampleIndex> samples_by_class_;
+  std::vector<std::size_t> fit_places_;          // a batch after the other, within it by class
+  std::vector<std::vector<FitTask>> fit_tasks_;  // [batches]
+  std::vector<std::size_t> unit_places_;         // a batch after the other
+  std::vector<std::uint32_t> unit_rows_;  // in that order: rows of its prototypes, then of queries
   std::vector<Worker> workers_;
 };
 

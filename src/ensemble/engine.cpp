@@ -13,6 +13,7 @@
 
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
+#include "deepvoro/ensemble/influence_field.hpp"
 #include "deepvoro/features/transform.hpp"
 #include "distance_pass.hpp"
 #include "surrogate_episode.hpp"
@@ -71,11 +72,17 @@ std::vector<std::vector<std::uint32_t>> base_rows_by_class(const FeatureStore& s
   return rows;
 }
 
+// Receives the values of one member in one episode, [ways x queries] with queries side by side, and
+// as much scratch memory.
+template <class Real>
+using LaneVisitor = std::function<void(std::size_t member, std::size_t episode,
+                                       MatrixView<const Real> values, MatrixView<double> scratch)>;
+
 // Streams groups of members with rows held as Real.
 template <class Real>
 class Stream {
  public:
-  Stream(const Arena& arena, EpisodeRange range, const MemberVisitor& visit, bool needs_base)
+  Stream(const Arena& arena, EpisodeRange range, const LaneVisitor<Real>& visit, bool needs_base)
       : arena_(arena),
         range_(range),
         visit_(visit),
@@ -124,11 +131,10 @@ class Stream {
           row(1, arena.store.dim()),
           center(1, arena.store.dim()),
           support(arena.episodes.shape().shots, arena.store.dim()),
-          prototype_norms(arena.episodes.shape().ways),
-          norms(std::max(bases,
-                         arena.episodes.shape().total_queries() * arena.episodes.shape().ways)),
-          distances(arena.episodes.shape().total_queries() * arena.episodes.shape().ways),
-          terms(distances.size()) {
+          query_norms(padded(arena.episodes.shape().total_queries())),
+          norms(std::max(bases, query_norms.size() * arena.episodes.shape().ways)),
+          distances(arena.episodes.shape().ways, arena.episodes.shape().total_queries()),
+          terms(arena.episodes.shape().ways, arena.episodes.shape().total_queries()) {
       if (bases == 0) return;
       surrogate.emplace(arena.episodes.shape(), bases);
       exact_support = Matrix<double>(arena.episodes.shape().shots, arena.store.dim());
@@ -138,10 +144,10 @@ class Stream {
     Matrix<Real> row;
     Matrix<Real> center;
     Matrix<Real> support;
-    std::vector<Real> prototype_norms;
+    std::vector<Real> query_norms;
     std::vector<Real> norms;
-    std::vector<Real> distances;
-    std::vector<double> terms;
+    Matrix<Real> distances;  // [ways x queries]
+    Matrix<double> terms;    // the same
     std::optional<SurrogateEpisode<Real>> surrogate;
     Matrix<double> exact_support;
     Matrix<double> exact_prototype;
@@ -159,8 +165,8 @@ class Stream {
                      fit_base_prototype(transformer, t, *workers_[worker]);
                      const Real* self = base_.prototypes.row(t);
                      base_.squared_norms[t] = 0;
-                     kernels::add_dots(kernels, &self, 1, &self, 1, base_.prototypes.stride(),
-                                       &base_.squared_norms[t], 1);
+                     kernels::add_squared_norm(kernels, self, base_.prototypes.stride(),
+                                               &base_.squared_norms[t]);
                    }
                  });
   }
@@ -222,40 +228,40 @@ class Stream {
     if (group.largest_R() > 0) {
       worker.exact_way.reset();
       measure_prototypes(episode, transformer, e, worker);
-      worker.surrogate->begin(episode, worker.distances, sample_to_base_.view(), group.largest_R(),
-                              [&](std::size_t way, std::size_t base) {
+      worker.surrogate->begin(episode, worker.distances.view(), sample_to_base_.view(),
+                              group.largest_R(), [&](std::size_t way, std::size_t base) {
                                 return exact_base_distance(episode, transformer, way, base, worker);
                               });
     }
     for (std::size_t i = 0; i < group.members.size(); ++i) {
+      MatrixView<const Real> values = worker.distances.view();
       if (const auto* surrogate = std::get_if<Surrogate>(&group.members[i].geometry)) {
         worker.surrogate->grow_to(surrogate->R);
-        worker.surrogate->combine(surrogate->beta, surrogate->gamma, worker.terms);
-      } else {
-        std::ranges::copy(worker.distances, worker.terms.begin());
+        values = worker.surrogate->combine(surrogate->beta, surrogate->gamma);
       }
-      arena_.influence.to_terms(worker.terms);
-      visit_(group.first + i, range_.begin + e, worker.terms);
+      visit_(group.first + i, range_.begin + e, values, worker.terms.view());
     }
   }
 
   // Distances of an episode's queries to its prototypes.
   void measure_episode(const Episode& episode, const RowTransformer& transformer, std::size_t e,
                        Worker& worker) {
-    const std::size_t ways = arena_.episodes.shape().ways;
-    for (std::size_t k = 0; k < ways; ++k)
-      worker.prototype_norms[k] = pass_.prototype_squared_norm(e, k);
-    for (std::size_t q = 0; q < episode.query.size(); ++q) {
-      const Real of_query = pass_.sample_squared_norm(episode.query[q]);
-      for (std::size_t k = 0; k < ways; ++k)
-        worker.norms[q * ways + k] = of_query + worker.prototype_norms[k];
+    const MatrixView<Real> distances = worker.distances.view();
+    const std::size_t stride = distances.stride();
+    for (std::size_t q = 0; q < distances.cols(); ++q)
+      worker.query_norms[q] = pass_.sample_squared_norm(episode.query[q]);
+    for (std::size_t k = 0; k < distances.rows(); ++k) {
+      const Real of_prototype = pass_.prototype_squared_norm(e, k);
+      for (std::size_t q = 0; q < stride; ++q)
+        worker.norms[k * stride + q] = worker.query_norms[q] + of_prototype;
     }
     const bool close = kernels::distances(kernels::active(), worker.norms.data(), pass_.dots(e),
-                                          worker.distances.size(), worker.distances.data());
+                                          distances.rows() * stride, distances.data());
     if (!close) return;
-    for (std::size_t i = 0; i < worker.distances.size(); ++i)
-      if (is_close(worker.distances[i], worker.norms[i]))
-        worker.distances[i] = measure_again(episode, transformer, i / ways, i % ways, worker);
+    for (std::size_t k = 0; k < distances.rows(); ++k)
+      for (std::size_t q = 0; q < distances.cols(); ++q)
+        if (is_close(distances[k][q], worker.norms[k * stride + q]))
+          distances[k][q] = measure_again(episode, transformer, q, k, worker);
   }
 
   // A prototype from whole rows.
@@ -325,7 +331,7 @@ class Stream {
 
   const Arena& arena_;
   EpisodeRange range_;
-  const MemberVisitor& visit_;
+  const LaneVisitor<Real>& visit_;
   std::vector<std::size_t> labels_;
   DistancePass<Real> pass_;
   LoadedView view_;
@@ -340,8 +346,8 @@ class Stream {
 };
 
 template <class Real>
-void stream_as(const Arena& arena, const Pool& members, EpisodeRange range,
-               const MemberVisitor& visit, const Progress& progress) {
+void stream_lanes(const Arena& arena, const Pool& members, EpisodeRange range,
+                  const LaneVisitor<Real>& visit, const Progress& progress) {
   const std::vector<Group> groups = consecutive_groups(members);
   Stream<Real> stream(arena, range, visit, std::ranges::any_of(members, neighbours));
   for (std::size_t g = 0; g < groups.size(); ++g)
@@ -351,16 +357,58 @@ void stream_as(const Arena& arena, const Pool& members, EpisodeRange range,
     });
 }
 
+// Calls stream_lanes with the visitor that make_visitor.operator()<Real>() makes.
+template <class MakeVisitor>
+void stream(const Arena& arena, const Pool& members, EpisodeRange range,
+            const MakeVisitor& make_visitor, const Progress& progress) {
+  if (arena.threads < 1) throw usage_error("at least one thread is needed");
+  check_members(arena.store, arena.split, members, "the pool");
+  if (arena.store.dim() < kFloatDim)
+    stream_lanes<double>(arena, members, range, make_visitor.template operator()<double>(),
+                         progress);
+  else
+    stream_lanes<float>(arena, members, range, make_visitor.template operator()<float>(), progress);
+}
+
 }  // namespace
 
 void stream_members(const Arena& arena, const Pool& members, EpisodeRange range,
                     const MemberVisitor& visit, const Progress& progress) {
-  if (arena.threads < 1) throw usage_error("at least one thread is needed");
-  check_members(arena.store, arena.split, members, "the pool");
-  if (arena.store.dim() < kFloatDim)
-    stream_as<double>(arena, members, range, visit, progress);
-  else
-    stream_as<float>(arena, members, range, visit, progress);
+  const auto make_visitor = [&]<class Real>() -> LaneVisitor<Real> {
+    return [&](std::size_t member, std::size_t episode, MatrixView<const Real> values,
+               MatrixView<double> scratch) {
+      const std::size_t ways = values.rows();
+      const std::span<double> terms(scratch.data(), ways * values.cols());
+      for (std::size_t k = 0; k < ways; ++k)
+        for (std::size_t q = 0; q < values.cols(); ++q)
+          terms[q * ways + k] = static_cast<double>(values.row(k)[q]);
+      arena.influence.to_terms(terms);
+      visit(member, episode, terms);
+    };
+  };
+  stream(arena, members, range, make_visitor, progress);
+}
+
+void add_members(const Arena& arena, const Pool& members, EpisodeRange range, InfluenceField& field,
+                 const AdditionListener& added, const Progress& progress) {
+  const auto make_visitor = [&]<class Real>() -> LaneVisitor<Real> {
+    return [&](std::size_t member, std::size_t episode, MatrixView<const Real> values,
+               MatrixView<double> scratch) {
+      const kernels::Table& kernels = kernels::active();
+      const std::size_t count = values.rows() * values.stride();
+      double* sums = field.sums(episode - range.begin).data();
+      if (arena.influence.alpha() == 1) {
+        kernels::accumulate(kernels, values.data(), count, sums);
+      } else {
+        const std::span<double> terms(scratch.data(), count);
+        std::copy_n(values.data(), count, terms.begin());
+        arena.influence.to_terms(terms);
+        kernels::accumulate(kernels, terms.data(), count, sums);
+      }
+      if (added) added(member, episode);
+    };
+  };
+  stream(arena, members, range, make_visitor, progress);
 }
 
 std::vector<std::size_t> streaming_order(const Pool& members) {

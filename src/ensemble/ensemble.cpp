@@ -34,12 +34,7 @@ std::vector<double> evaluate_ensemble(const Arena& arena, const Selection& selec
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const EpisodeRange batch = batches[i];
     InfluenceField field(batch.end - batch.begin, shape, arena.influence);
-    stream_members(
-        arena, members, batch,
-        [&](std::size_t, std::size_t episode, std::span<const double> terms) {
-          field.add(episode - batch.begin, terms);
-        },
-        part_of(progress, i, batches.size()));
+    add_members(arena, members, batch, field, {}, part_of(progress, i, batches.size()));
     for (std::size_t e = batch.begin; e < batch.end; ++e) {
       accuracy[e] = percent_of_queries(field.correct_queries(e - batch.begin), shape);
       if (!scores) continue;

@@ -20,21 +20,42 @@ std::uint32_t correct_queries(std::span<const double> terms, const EpisodeShape&
 }
 
 InfluenceField::InfluenceField(std::size_t episodes, const EpisodeShape& shape, Influence influence)
-    : shape_(shape), influence_(influence), sums_(episodes * values_per_episode(shape)) {}
+    : shape_(shape), influence_(influence), sums_(episodes * shape.ways, shape.total_queries()) {}
+
+MatrixView<double> InfluenceField::sums(std::size_t episode) {
+  return {sums_.row(episode * shape_.ways), shape_.ways, sums_.cols(), sums_.stride()};
+}
 
 void InfluenceField::add(std::size_t episode, std::span<const double> terms) {
-  double* sums = sums_.data() + episode * terms.size();
-  for (std::size_t i = 0; i < terms.size(); ++i) sums[i] += terms[i];
+  const MatrixView<double> of_episode = sums(episode);
+  for (std::size_t q = 0; q < of_episode.cols(); ++q)
+    for (std::size_t k = 0; k < shape_.ways; ++k) of_episode[k][q] += terms[q * shape_.ways + k];
 }
 
 void InfluenceField::scores(std::size_t episode, std::span<double> out) const {
-  const double* sums = sums_.data() + episode * out.size();
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = influence_.sign() * sums[i];
+  for (std::size_t k = 0; k < shape_.ways; ++k) {
+    const double* of_way = sums_.row(episode * shape_.ways + k);
+    for (std::size_t q = 0; q < sums_.cols(); ++q)
+      out[q * shape_.ways + k] = influence_.sign() * of_way[q];
+  }
 }
 
 std::uint32_t InfluenceField::correct_queries(std::size_t episode) const {
-  const std::size_t size = values_per_episode(shape_);
-  return deepvoro::correct_queries({sums_.data() + episode * size, size}, shape_, influence_);
+  // As F, the true class must be ahead of every smaller index and not behind any larger one.
+  const double sign = influence_.sign();
+  std::uint32_t correct = 0;
+  for (std::size_t q = 0; q < shape_.total_queries(); ++q) {
+    const std::size_t true_class = q / shape_.queries;
+    const double* sums = sums_.row(episode * shape_.ways) + q;
+    const double of_true = sign * sums[true_class * sums_.stride()];
+    bool wins = true;
+    for (std::size_t k = 0; k < shape_.ways; ++k) {
+      const double of_other = sign * sums[k * sums_.stride()];
+      wins &= k < true_class ? of_true > of_other : of_true >= of_other;
+    }
+    if (wins) ++correct;
+  }
+  return correct;
 }
 
 }  // namespace deepvoro

@@ -46,13 +46,10 @@ CorrectCounts counts_of_growing_ensemble(const Arena& arena, const Pool& members
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const EpisodeRange batch = batches[i];
     InfluenceField field(batch.end - batch.begin, arena.episodes.shape(), arena.influence);
-    stream_members(
-        arena, members, batch,
-        [&](std::size_t member, std::size_t episode, std::span<const double> terms) {
-          field.add(episode - batch.begin, terms);
-          correct[member][episode] = field.correct_queries(episode - batch.begin);
-        },
-        part_of(progress, i, batches.size()));
+    const auto count = [&](std::size_t member, std::size_t episode) {
+      correct[member][episode] = field.correct_queries(episode - batch.begin);
+    };
+    add_members(arena, members, batch, field, count, part_of(progress, i, batches.size()));
   }
   return correct;
 }

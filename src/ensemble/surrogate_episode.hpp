@@ -29,17 +29,17 @@ class SurrogateEpisode {
   // Distances of the prototypes to the base classes, to be filled before begin().
   [[nodiscard]] MatrixView<Real> prototype_to_base() { return prototype_to_base_.view(); }
 
-  // Begins an episode: distances [queries x ways] to its prototypes, sample_to_base the distances
+  // Begins an episode: distances [ways x queries] to its prototypes, sample_to_base the distances
   // of every sample to the base classes.
-  void begin(const Episode& episode, std::span<const Real> distances,
+  void begin(const Episode& episode, MatrixView<const Real> distances,
              MatrixView<const Real> sample_to_base, std::size_t largest_R,
              const typename SurrogateClasses<Real>::ExactDistance& exact);
 
   // Grows the surrogate set to R, which must not be smaller than in the last call.
   void grow_to(std::size_t R);
 
-  // The values for the present R, [queries x ways].
-  void combine(double beta, double gamma, std::span<double> out);
+  // The values for the present R, [ways x queries].
+  [[nodiscard]] MatrixView<const Real> combine(double beta, double gamma);
 
  private:
   EpisodeShape shape_;
@@ -56,7 +56,7 @@ class SurrogateEpisode {
 };
 
 template <class Real>
-void SurrogateEpisode<Real>::begin(const Episode& episode, std::span<const Real> distances,
+void SurrogateEpisode<Real>::begin(const Episode& episode, MatrixView<const Real> distances,
                                    MatrixView<const Real> sample_to_base, std::size_t largest_R,
                                    const typename SurrogateClasses<Real>::ExactDistance& exact) {
   episode_ = episode;
@@ -64,13 +64,14 @@ void SurrogateEpisode<Real>::begin(const Episode& episode, std::span<const Real>
   grown_to_ = 0;
   classes_.select(prototype_to_base_.view(), largest_R, exact);
   std::fill_n(squared_.row(0), shape_.ways * squared_.stride(), Real{0});
-  for (std::size_t q = 0; q < shape_.total_queries(); ++q) {
-    const Real* of_query = distances.data() + q * shape_.ways;
-    Real sum = 0;
-    for (std::size_t k = 0; k < shape_.ways; ++k) sum += of_query[k];
-    const Real scale = sum > 0 ? 1 / sum : Real{0};
-    for (std::size_t k = 0; k < shape_.ways; ++k) features_.row(k)[q] = of_query[k] * scale;
-  }
+  const std::size_t stride = distances.stride();
+  Real* scales = of_queries_.row(0);
+  std::fill_n(scales, stride, Real{0});
+  for (std::size_t k = 0; k < shape_.ways; ++k)
+    for (std::size_t q = 0; q < stride; ++q) scales[q] += distances.row(k)[q];
+  for (std::size_t q = 0; q < stride; ++q) scales[q] = scales[q] > 0 ? 1 / scales[q] : Real{0};
+  for (std::size_t k = 0; k < shape_.ways; ++k)
+    for (std::size_t q = 0; q < stride; ++q) features_.row(k)[q] = distances.row(k)[q] * scales[q];
 }
 
 template <class Real>
@@ -89,13 +90,11 @@ void SurrogateEpisode<Real>::grow_to(std::size_t R) {
 }
 
 template <class Real>
-void SurrogateEpisode<Real>::combine(double beta, double gamma, std::span<double> out) {
+MatrixView<const Real> SurrogateEpisode<Real>::combine(double beta, double gamma) {
   kernels::combine_surrogate(kernels::active(), features_.row(0), squared_.row(0),
                              static_cast<Real>(beta), static_cast<Real>(gamma), shape_.ways,
                              squared_.stride(), values_.row(0));
-  for (std::size_t q = 0; q < shape_.total_queries(); ++q)
-    for (std::size_t k = 0; k < shape_.ways; ++k)
-      out[q * shape_.ways + k] = static_cast<double>(values_.row(k)[q]);
+  return values_.view();
 }
 
 }  // namespace deepvoro

@@ -59,63 +59,75 @@ void squared_distances(const Real* query, const Real* centers, std::size_t strid
   }
 }
 
-// How many dot products share the loading of a query and of a center.
+// How many dot products share the loading of a query.
 constexpr std::size_t kCenterBlock = 5;
+// How many rows are fetched ahead during one block of dot products.
+constexpr std::size_t kAheadRows = 4;
 
-template <std::size_t Queries, std::size_t Centers>
-void add_dots_block(const float* const* queries, const float* const* centers, std::size_t length,
-                    float* out, std::size_t out_stride) {
-  constexpr std::size_t dots = Queries * Centers;
-  alignas(32) float sums[(dots + 7) / 8 * 8];
-  dot_products<Queries, Centers>(queries, centers, length, sums);
-  if (out_stride == Centers) return add_in_fours<dots>(sums, out);
-  for (std::size_t q = 0; q < Queries; ++q)
-    for (std::size_t c = 0; c < Centers; ++c) out[q * out_stride + c] += sums[q * Centers + c];
+// The rows that block number `index` fetches, or none.
+inline const float* const* rows_ahead(const dk::DotProducts<float>& task, std::size_t index) {
+  const std::size_t first = index * kAheadRows;
+  return first + kAheadRows <= task.later_count ? task.later + first : nullptr;
 }
 
-template <std::size_t Queries>
-void add_dots_to_centers(const float* const* queries, const float* const* centers,
-                         std::size_t center_count, std::size_t length, float* out,
-                         std::size_t out_stride) {
+template <std::size_t Queries, std::size_t Centers>
+void add_dots_block(const dk::DotProducts<float>& task, std::size_t query, std::size_t center,
+                    const float* const* ahead) {
+  alignas(32) float sums[(Queries * Centers + 7) / 8 * 8];
+  const float* const* queries = task.queries + query;
+  const float* const* centers = task.centers + center;
+  if (task.length != dk::kQuickLength)
+    dot_products<Queries, Centers, 0>(queries, centers, task.length, sums);
+  else if (ahead == nullptr)
+    dot_products<Queries, Centers, dk::kQuickLength>(queries, centers, task.length, sums);
+  else
+    dot_products<Queries, Centers, dk::kQuickLength, kAheadRows>(queries, centers, task.length,
+                                                                 sums, ahead);
+  float* out = task.out + query * task.query_stride + center * task.center_stride;
+  for (std::size_t q = 0; q < Queries; ++q)
+    for (std::size_t c = 0; c < Centers; ++c)
+      out[q * task.query_stride + c * task.center_stride] += sums[q * Centers + c];
+}
+
+template <std::size_t Centers>
+void add_dots_to_centers(const dk::DotProducts<float>& task, std::size_t center,
+                         std::size_t first_block) {
+  std::size_t q = 0;
+  for (; q + kQueryBlock <= task.query_count; q += kQueryBlock, ++first_block)
+    add_dots_block<kQueryBlock, Centers>(task, q, center, rows_ahead(task, first_block));
+  for (; q < task.query_count; ++q, ++first_block)
+    add_dots_block<1, Centers>(task, q, center, rows_ahead(task, first_block));
+}
+
+void add_dots_float(const dk::DotProducts<float>& task) {
+  const std::size_t blocks_of_center =
+      task.query_count / kQueryBlock + task.query_count % kQueryBlock;
   std::size_t c = 0;
-  for (; c + kCenterBlock <= center_count; c += kCenterBlock)
-    add_dots_block<Queries, kCenterBlock>(queries, centers + c, length, out + c, out_stride);
-  switch (center_count - c) {
+  std::size_t block = 0;
+  for (; c + kCenterBlock <= task.center_count; c += kCenterBlock, block += blocks_of_center)
+    add_dots_to_centers<kCenterBlock>(task, c, block);
+  switch (task.center_count - c) {
     case 4:
-      return add_dots_block<Queries, 4>(queries, centers + c, length, out + c, out_stride);
+      return add_dots_to_centers<4>(task, c, block);
     case 3:
-      return add_dots_block<Queries, 3>(queries, centers + c, length, out + c, out_stride);
+      return add_dots_to_centers<3>(task, c, block);
     case 2:
-      return add_dots_block<Queries, 2>(queries, centers + c, length, out + c, out_stride);
+      return add_dots_to_centers<2>(task, c, block);
     case 1:
-      return add_dots_block<Queries, 1>(queries, centers + c, length, out + c, out_stride);
+      return add_dots_to_centers<1>(task, c, block);
     default:
       return;
   }
 }
 
-void add_dots_float(const float* const* queries, std::size_t query_count,
-                    const float* const* centers, std::size_t center_count, std::size_t length,
-                    float* out, std::size_t out_stride) {
-  std::size_t q = 0;
-  for (; q + kQueryBlock <= query_count; q += kQueryBlock)
-    add_dots_to_centers<kQueryBlock>(queries + q, centers, center_count, length,
-                                     out + q * out_stride, out_stride);
-  for (; q < query_count; ++q)
-    add_dots_to_centers<1>(queries + q, centers, center_count, length, out + q * out_stride,
-                           out_stride);
-}
-
-void add_dots_double(const double* const* queries, std::size_t query_count,
-                     const double* const* centers, std::size_t center_count, std::size_t length,
-                     double* out, std::size_t out_stride) {
-  for (std::size_t q = 0; q < query_count; ++q)
-    for (std::size_t c = 0; c < center_count; ++c) {
+void add_dots_double(const dk::DotProducts<double>& task) {
+  for (std::size_t q = 0; q < task.query_count; ++q)
+    for (std::size_t c = 0; c < task.center_count; ++c) {
       DoubleLanes partial = DoubleLanes::zero();
-      for (std::size_t d = 0; d < length; d += 16)
-        partial = multiply_add(DoubleLanes::load(queries[q] + d), DoubleLanes::load(centers[c] + d),
-                               partial);
-      out[q * out_stride + c] += sum(partial);
+      for (std::size_t d = 0; d < task.length; d += 16)
+        partial = multiply_add(DoubleLanes::load(task.queries[q] + d),
+                               DoubleLanes::load(task.centers[c] + d), partial);
+      task.out[q * task.query_stride + c * task.center_stride] += sum(partial);
     }
 }
 
@@ -345,6 +357,11 @@ dk::RowStatus transform(const dk::RowTransform& t, double norm, std::size_t dim,
   return dk::RowStatus::ok;
 }
 
+template <class Real>
+void accumulate(const Real* values, std::size_t count, double* sums) {
+  for (std::size_t i = 0; i < count; ++i) sums[i] += static_cast<double>(values[i]);
+}
+
 void power(double* values, std::size_t count, double exponent) {
   if (exponent == 1) return;
   if (exponent == 2) return each(values, count, [](double x) { return x * x; });
@@ -386,6 +403,8 @@ constexpr dk::Table make_table(dk::Level level) {
           .combine_surrogate_double = combine_surrogate<double>,
           .squared_distances_float = squared_distances<float>,
           .squared_distances_double = squared_distances<double>,
+          .accumulate_float = accumulate<float>,
+          .accumulate_double = accumulate<double>,
           .power = power,
           .multiply_add_rounds = multiply_add_rounds};
 }

@@ -93,18 +93,22 @@ constexpr std::size_t kQueryBlock = 2;
 
 // One half of the sixteen partial sums of Queries x Centers dot products. Half, because all of them
 // do not fit into the registers at once; not inlined, because the compiler would try to.
-template <std::size_t Queries, std::size_t Centers>
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead>
 [[gnu::noinline]] void half_of_partial_dots(const float* const* queries,
                                             const float* const* centers, std::size_t half,
-                                            std::size_t length, float (*partial)[16]) {
+                                            std::size_t length, float (*partial)[16],
+                                            const float* const* ahead) {
   __m256 sums[Queries][Centers];
   for (auto& of_query : sums)
     for (__m256& of_dot : of_query) of_dot = _mm256_setzero_ps();
-  for (std::size_t d = half; d < length; d += 16) {
+  if (FixedLength > 0) length = FixedLength;
+#pragma GCC unroll 8
+  for (std::size_t d = 0; d < length; d += 16) {
+    for (std::size_t i = 0; i < Ahead; ++i) __builtin_prefetch(ahead[i] + d);
     __m256 q[Queries];
-    for (std::size_t i = 0; i < Queries; ++i) q[i] = _mm256_loadu_ps(queries[i] + d);
+    for (std::size_t i = 0; i < Queries; ++i) q[i] = _mm256_loadu_ps(queries[i] + d + half);
     for (std::size_t k = 0; k < Centers; ++k) {
-      const __m256 c = _mm256_loadu_ps(centers[k] + d);
+      const __m256 c = _mm256_loadu_ps(centers[k] + d + half);
       for (std::size_t i = 0; i < Queries; ++i) sums[i][k] = _mm256_fmadd_ps(q[i], c, sums[i][k]);
     }
   }
@@ -116,13 +120,15 @@ template <std::size_t Queries, std::size_t Centers>
 // Queries x Centers dot products, rounded up to a multiple of eight. Sixteen partial sums are
 // joined by the tree every level follows: first the two halves, then neighbours, then neighbours of
 // these, then the two that are left.
-template <std::size_t Queries, std::size_t Centers>
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead = 0>
 void dot_products(const float* const* queries, const float* const* centers, std::size_t length,
-                  float* out) {
+                  float* out, const float* const* ahead = nullptr) {
   constexpr std::size_t dots = (Queries * Centers + 7) / 8 * 8;
   alignas(32) float partial[dots][16];
-  half_of_partial_dots<Queries, Centers>(queries, centers, 0, length, partial);
-  half_of_partial_dots<Queries, Centers>(queries, centers, 8, length, partial);
+  half_of_partial_dots<Queries, Centers, FixedLength, Ahead>(queries, centers, 0, length, partial,
+                                                             ahead);
+  half_of_partial_dots<Queries, Centers, FixedLength, 0>(queries, centers, 8, length, partial,
+                                                         nullptr);
   __m256 eight[dots];
   for (std::size_t dot = 0; dot < dots; ++dot)
     eight[dot] = dot < Queries * Centers

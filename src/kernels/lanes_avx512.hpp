@@ -75,14 +75,18 @@ constexpr std::size_t kQueryBlock = 3;
 
 // Queries x Centers dot products, rounded up to a multiple of eight. Sixteen partial sums are
 // joined by the tree every level follows: first the two halves, then neighbours, then neighbours of
-// these, then the two that are left.
-template <std::size_t Queries, std::size_t Centers>
+// these, then the two that are left. A loop of a length the compiler knows is unrolled as a whole;
+// its end would otherwise be mispredicted each time.
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead = 0>
 void dot_products(const float* const* queries, const float* const* centers, std::size_t length,
-                  float* out) {
+                  float* out, const float* const* ahead = nullptr) {
   __m512 sums[Queries][Centers];
   for (auto& of_query : sums)
     for (__m512& of_dot : of_query) of_dot = _mm512_setzero_ps();
+  if (FixedLength > 0) length = FixedLength;
+#pragma GCC unroll 8
   for (std::size_t d = 0; d < length; d += 16) {
+    for (std::size_t i = 0; i < Ahead; ++i) __builtin_prefetch(ahead[i] + d);
     __m512 q[Queries];
     for (std::size_t i = 0; i < Queries; ++i) q[i] = _mm512_loadu_ps(queries[i] + d);
     for (std::size_t k = 0; k < Centers; ++k) {

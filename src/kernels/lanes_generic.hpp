@@ -71,9 +71,9 @@ constexpr std::size_t kQueryBlock = 1;
 
 // Queries x Centers dot products. Sixteen partial sums are joined by the tree every level follows:
 // first the two halves, then neighbours, then neighbours of these, then the two that are left.
-template <std::size_t Queries, std::size_t Centers>
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead = 0>
 void dot_products(const float* const* queries, const float* const* centers, std::size_t length,
-                  float* out) {
+                  float* out, const float* const* /*ahead*/ = nullptr) {
   for (std::size_t q = 0; q < Queries; ++q)
     for (std::size_t c = 0; c < Centers; ++c) {
       FloatLanes sums = FloatLanes::zero();
@@ -85,11 +85,6 @@ void dot_products(const float* const* queries, const float* const* centers, std:
       out[q * Centers + c] = ((eight[0] + eight[1]) + (eight[2] + eight[3])) +
                              ((eight[4] + eight[5]) + (eight[6] + eight[7]));
     }
-}
-
-template <std::size_t Count>
-void add_in_fours(const float* from, float* out) {
-  for (std::size_t i = 0; i < Count; ++i) out[i] += from[i];
 }
 
 template <class Real>

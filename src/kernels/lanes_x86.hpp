@@ -19,14 +19,4 @@ void join_eights(const __m256 (&eight)[Dots], float* out) {
   }
 }
 
-// out += from, four at a time: as wide as they were written, so that no load has to wait for two
-// stores.
-template <std::size_t Count>
-void add_in_fours(const float* from, float* out) {
-  std::size_t i = 0;
-  for (; i + 4 <= Count; i += 4)
-    _mm_storeu_ps(out + i, _mm_add_ps(_mm_loadu_ps(out + i), _mm_load_ps(from + i)));
-  for (; i < Count; ++i) out[i] += from[i];
-}
-
 }  // namespace

@@ -1,6 +1,8 @@
 #include "deepvoro/core/parallel.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -103,6 +105,47 @@ TEST(ParallelFor, WaitsForRunningBodiesBeforeItThrows) {
   };
   EXPECT_THROW(parallel_for(2, 2, 1, body), std::runtime_error);
   EXPECT_EQ(done, long_work);
+}
+
+TEST(ParallelFor, RunsALoopInsideABodyOnItsThread) {
+  std::atomic<int> inner_bodies{0};
+  std::atomic<bool> moved{false};
+  parallel_for(2, 4, 1, [&](std::size_t, std::size_t, unsigned) {
+    const auto outer = std::this_thread::get_id();
+    parallel_for(3, 5, 1, [&](std::size_t, std::size_t, unsigned) {
+      if (std::this_thread::get_id() != outer) moved = true;
+      ++inner_bodies;
+    });
+  });
+  EXPECT_EQ(inner_bodies, 20);
+  EXPECT_FALSE(moved);
+}
+
+TEST(ParallelFor, ServesManyThreadsAndManyShortLoops) {
+  std::atomic<int> bodies{0};
+  const auto caller = [&] {
+    for (unsigned i = 0; i < 500; ++i)
+      parallel_for(1 + i % 4, 4, 1, [&](std::size_t, std::size_t, unsigned) { ++bodies; });
+  };
+  {
+    const std::jthread first(caller);
+    const std::jthread second(caller);
+  }
+  EXPECT_EQ(bodies, 4000);
+}
+
+TEST(ParallelFor, WorksInAForkedProcess) {
+  const auto sum = [] {
+    std::atomic<std::size_t> total{0};
+    parallel_for(3, 100, 1, [&](std::size_t i, std::size_t, unsigned) { total += i; });
+    return total.load();
+  };
+  EXPECT_EQ(sum(), 4950U);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(sum() == 4950U ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(AvailableThreads, IsAtLeastOne) {

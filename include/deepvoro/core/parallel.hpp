@@ -11,7 +11,8 @@ namespace deepvoro {
 // Calls body(begin, end, worker) for blocks of at most `grain` indices that cover 0..count-1, on
 // `threads` threads; worker is 0..threads-1 and names a thread's own scratch memory. Blocks are
 // handed out in order but run in any: nothing a body computes may depend on that. When bodies
-// throw, the exception of the first block that failed is thrown again after all have ended.
+// throw, the exception of the first block that failed is thrown again after all have ended. A loop
+// inside a body runs on the thread of that body; loops of different threads wait for each other.
 using ParallelBody = std::function<void(std::size_t begin, std::size_t end, unsigned worker)>;
 void parallel_for(unsigned threads, std::size_t count, std::size_t grain, const ParallelBody& body);
 

@@ -43,6 +43,14 @@ using MemberVisitor =
 void stream_members(const Arena& arena, const Pool& members, EpisodeRange range,
                     const MemberVisitor& visit, const Progress& progress = {});
 
+// The same for members that are only to be added up, which is quicker: adds them to the influence
+// of the range's episodes, the first of which is the field's first. `added` is told after each
+// addition, from several threads, but for any one episode in the order of the members.
+class InfluenceField;
+using AdditionListener = std::function<void(std::size_t member, std::size_t episode)>;
+void add_members(const Arena& arena, const Pool& members, EpisodeRange range, InfluenceField& field,
+                 const AdditionListener& added = {}, const Progress& progress = {});
+
 // The order in which streaming some members is cheapest: those that share a view together, within
 // it those that share a transformation, within these by growing R.
 [[nodiscard]] std::vector<std::size_t> streaming_order(const Pool& members);

@@ -5,20 +5,24 @@
 #include <span>
 #include <vector>
 
+#include "deepvoro/core/matrix.hpp"
 #include "deepvoro/episodes/episode.hpp"
 #include "deepvoro/geometry/influence.hpp"
 
 namespace deepvoro {
 
-// The influence of every class on every query of some episodes: [episodes x queries x ways]
-// doubles. Adding members is all an ensemble is. Different episodes may be added to and read by
-// different threads at the same time.
+// The influence of every class on every query of some episodes, in double. Adding members is all an
+// ensemble is. Different episodes may be added to and read by different threads at the same time.
 class InfluenceField {
  public:
   InfluenceField(std::size_t episodes, const EpisodeShape& shape, Influence influence);
 
   // Adds a member's terms (distances to the power of alpha), [queries x ways], to an episode.
   void add(std::size_t episode, std::span<const double> terms);
+
+  // The sums of terms of an episode, to be added to: [ways x queries], queries side by side, with
+  // rows as long as padded(queries). What is behind the last query does not matter.
+  [[nodiscard]] MatrixView<double> sums(std::size_t episode);
 
   // F itself, larger is nearer.
   void scores(std::size_t episode, std::span<double> out) const;
@@ -31,7 +35,7 @@ class InfluenceField {
  private:
   EpisodeShape shape_;
   Influence influence_;
-  std::vector<double> sums_;
+  Matrix<double> sums_;  // [(episode, way) x queries]
 };
 
 // How many queries fall into the cell of their class, given terms or sums of terms [queries x

@@ -53,6 +53,27 @@ enum class RowStatus {
   overflow,       // a result is infinite, or too large for a float32
 };
 
+// Dot products of every query with every center, over `length` elements:
+//   out[q * query_stride + c * center_stride] += queries[q] . centers[c]
+// `later`: rows that will be read next. They are fetched into the cache between the products, as
+// far as there are enough of these to hide it.
+template <class Real>
+struct DotProducts {
+  const Real* const* queries = nullptr;
+  std::size_t query_count = 0;
+  const Real* const* centers = nullptr;
+  std::size_t center_count = 0;
+  std::size_t length = 0;
+  Real* out = nullptr;
+  std::size_t query_stride = 0;
+  std::size_t center_stride = 1;
+  const Real* const* later = nullptr;
+  std::size_t later_count = 0;
+};
+
+// Dot products over this length are the quickest.
+inline constexpr std::size_t kQuickLength = 128;
+
 inline constexpr std::size_t kFlopsPerRound = 2 * 8 * 16;
 
 struct Table {
@@ -75,13 +96,8 @@ struct Table {
   bool (*quick_float32)(const QuickTransform& transform, const float* row, float scale,
                         const float* center, std::size_t count, float* out);
 
-  // out[q * out_stride + c] += queries[q] . centers[c], over `length` elements.
-  void (*add_dots_float)(const float* const* queries, std::size_t query_count,
-                         const float* const* centers, std::size_t center_count, std::size_t length,
-                         float* out, std::size_t out_stride);
-  void (*add_dots_double)(const double* const* queries, std::size_t query_count,
-                          const double* const* centers, std::size_t center_count,
-                          std::size_t length, double* out, std::size_t out_stride);
+  void (*add_dots_float)(const DotProducts<float>& task);
+  void (*add_dots_double)(const DotProducts<double>& task);
 
   // out = mean of `count` rows, as first + (sum of differences to the first) / count.
   void (*mean_float)(const float* const* rows, std::size_t count, std::size_t length, float* out);
@@ -114,6 +130,10 @@ struct Table {
   void (*squared_distances_double)(const double* query, const double* centers, std::size_t stride,
                                    std::size_t count, std::size_t length, double* out);
 
+  // sums[i] += values[i]
+  void (*accumulate_float)(const float* values, std::size_t count, double* sums);
+  void (*accumulate_double)(const double* values, std::size_t count, double* sums);
+
   // values[i]^exponent for values[i] >= 0, exponent != 0.
   void (*power)(double* values, std::size_t count, double exponent);
 
@@ -131,15 +151,21 @@ struct Table {
 [[nodiscard]] const Table* table(Level level);
 
 // One name for both element types.
-inline void add_dots(const Table& table, const float* const* queries, std::size_t query_count,
-                     const float* const* centers, std::size_t center_count, std::size_t length,
-                     float* out, std::size_t out_stride) {
-  table.add_dots_float(queries, query_count, centers, center_count, length, out, out_stride);
+inline void add_dots(const Table& table, const DotProducts<float>& task) {
+  table.add_dots_float(task);
 }
-inline void add_dots(const Table& table, const double* const* queries, std::size_t query_count,
-                     const double* const* centers, std::size_t center_count, std::size_t length,
-                     double* out, std::size_t out_stride) {
-  table.add_dots_double(queries, query_count, centers, center_count, length, out, out_stride);
+inline void add_dots(const Table& table, const DotProducts<double>& task) {
+  table.add_dots_double(task);
+}
+// out += |row|^2
+template <class Real>
+void add_squared_norm(const Table& table, const Real* row, std::size_t length, Real* out) {
+  add_dots(table, DotProducts<Real>{.queries = &row,
+                                    .query_count = 1,
+                                    .centers = &row,
+                                    .center_count = 1,
+                                    .length = length,
+                                    .out = out});
 }
 inline void mean(const Table& table, const float* const* rows, std::size_t count,
                  std::size_t length, float* out) {
@@ -174,6 +200,12 @@ inline void combine_surrogate(const Table& table, const double* features, const 
                               double beta, double gamma, std::size_t ways, std::size_t stride,
                               double* values) {
   table.combine_surrogate_double(features, sums, beta, gamma, ways, stride, values);
+}
+inline void accumulate(const Table& table, const float* values, std::size_t count, double* sums) {
+  table.accumulate_float(values, count, sums);
+}
+inline void accumulate(const Table& table, const double* values, std::size_t count, double* sums) {
+  table.accumulate_double(values, count, sums);
 }
 inline void squared_distances(const Table& table, const float* query, const float* centers,
                               std::size_t stride, std::size_t count, std::size_t length,
