@@ -13,9 +13,8 @@ namespace deepvoro {
 namespace {
 
 constexpr std::size_t kRowGrain = 64;
-// Rows that are multiplied with all base prototypes at a time: few enough for the first-level
-// cache.
-constexpr std::size_t kBaseGrain = 24;
+// Rows that are multiplied with all base prototypes at a time: they stay in the first-level cache.
+constexpr std::size_t kBaseRun = 20;
 // Few enough that a thread stays with a class for a while, enough that no thread waits long.
 constexpr std::size_t kUnitBlocks = 32;
 
@@ -25,6 +24,13 @@ std::size_t episodes_per_batch(std::size_t episodes, std::size_t bytes_per_episo
   constexpr std::size_t prototype_bytes = std::size_t{16} << 20U;
   return std::clamp<std::size_t>(prototype_bytes / bytes_per_episode, 1,
                                  std::max<std::size_t>(episodes, 1));
+}
+
+// How many samples from the first on follow each other, `most` at most.
+std::size_t consecutive(std::span<const SampleIndex> samples, std::size_t most) {
+  std::size_t count = 1;
+  while (count < std::min(most, samples.size()) && samples[count] == samples[0] + count) ++count;
+  return count;
 }
 
 }  // namespace
@@ -50,11 +56,7 @@ DistancePass<Real>::DistancePass(std::size_t samples, std::size_t dim,
     prototypes_ = Matrix<Real>(batch_episodes_ * shape.ways, rows_.cols());
     prototype_norms_.resize(episode_count_ * shape.ways);
   }
-  for (Worker& worker : workers_) {
-    worker.wide.resize(padded(dim));
-    worker.present.rows.resize(shape.ways + shape.queries);
-    worker.next.rows.resize(shape.ways + shape.queries);
-  }
+  for (Worker& worker : workers_) worker.wide.resize(padded(dim));
   plan_fitting(labels);
   plan_measuring(labels);
 }
@@ -120,16 +122,17 @@ void DistancePass<Real>::plan_measuring(std::span<const std::size_t> labels) {
     std::ranges::stable_sort(unit_places_, {}, [&](std::size_t place) {
       return std::pair(place / shape.ways / batch_episodes_, class_of(place, labels));
     });
-  unit_rows_.reserve(unit_places_.size() * (shape.ways + shape.queries));
+  unit_rows_.reserve(unit_places_.size() * rows_per_unit());
   for (const std::size_t place : unit_places_) {
     const std::size_t first = place / shape.ways * shape.ways;
     const Episode episode = episodes_[first_episode_ + place / shape.ways];
     for (std::size_t k = 0; k < shape.ways; ++k)
       unit_rows_.push_back(prototypes_.rows() == 0
-                               ? episode.support[k]
-                               : static_cast<std::uint32_t>((first + k) % prototypes_.rows()));
-    const auto queries = episode.query.subspan((place - first) * shape.queries, shape.queries);
-    unit_rows_.insert(unit_rows_.end(), queries.begin(), queries.end());
+                               ? rows_.row(episode.support[k])
+                               : prototypes_.row((first + k) % prototypes_.rows()));
+    for (const SampleIndex query :
+         episode.query.subspan((place - first) * shape.queries, shape.queries))
+      unit_rows_.push_back(rows_.row(query));
   }
 }
 
@@ -151,26 +154,54 @@ void DistancePass<Real>::run(const RowTransformer& transformer, BaseDots<Real>* 
   std::fill_n(dots_.row(0), dots_.rows() * dots_.stride(), Real{0});
   for (std::size_t begin = 0; begin < dim_; begin += rows_.cols())
     for (std::size_t batch = 0; batch < fit_tasks_.size(); ++batch) {
-      fit(transformer, begin, batch);
-      if (base != nullptr && batch == 0) measure_base(*base, begin);
+      fit(transformer, base, begin, batch);
       measure_queries(batch);
     }
 }
 
 template <class Real>
-void DistancePass<Real>::fit(const RowTransformer& transformer, std::size_t begin,
-                             std::size_t batch) {
+void DistancePass<Real>::fit(const RowTransformer& transformer, BaseDots<Real>* base,
+                             std::size_t begin, std::size_t batch) {
+  std::vector<const Real*> base_rows(base == nullptr ? 0 : base->prototypes.rows());
+  for (std::size_t t = 0; t < base_rows.size(); ++t) base_rows[t] = base->prototypes.row(t) + begin;
   const kernels::Table& kernels = kernels::active();
   const std::vector<FitTask>& tasks = fit_tasks_[batch];
   parallel_for(threads_, tasks.size(), 1, [&](std::size_t task, std::size_t, unsigned number) {
     Worker& worker = workers_[number];
-    for (const SampleIndex sample : tasks[task].samples) {
-      Real* row = rows_.row(sample);
-      transformer.columns(sample, begin, rows_.stride(), worker.wide.data(), row);
-      kernels::add_squared_norm(kernels, row, rows_.stride(), &sample_norms_[sample]);
+    const auto samples = tasks[task].samples;
+    for (std::size_t i = 0; i < samples.size();) {
+      const std::size_t run = consecutive(samples.subspan(i), kBaseRun);
+      for (std::size_t sample = samples[i]; sample < samples[i] + run; ++sample) {
+        Real* row = rows_.row(sample);
+        transformer.columns(sample, begin, rows_.stride(), worker.wide.data(), row);
+        kernels::add_squared_norm(kernels, row, rows_.stride(), &sample_norms_[sample]);
+      }
+      if (base != nullptr) measure_base(base_rows, samples[i], run, begin, *base, worker);
+      i += run;
     }
     for (const std::size_t place : tasks[task].places) fit_prototype_at(place, worker);
   });
+}
+
+// The dot products of `count` samples from `first` on with all base prototypes.
+template <class Real>
+void DistancePass<Real>::measure_base(std::span<const Real* const> base_rows, std::size_t first,
+                                      std::size_t count, std::size_t begin, BaseDots<Real>& base,
+                                      Worker& worker) {
+  worker.rows.clear();
+  for (std::size_t sample = first; sample < first + count; ++sample)
+    worker.rows.push_back(rows_.row(sample));
+  Real* out = base.of_samples.row(first);
+  if (begin == 0) std::fill_n(out, count * base.of_samples.stride(), Real{0});
+  kernels::add_dots(kernels::active(),
+                    kernels::DotProducts<Real>{
+                        .queries = base_rows.data(),
+                        .query_count = base_rows.size(),
+                        .centers = worker.rows.data(),
+                        .center_count = count,
+                        .length = std::min(rows_.stride(), base.prototypes.stride() - begin),
+                        .out = out,
+                        .out_stride = base.of_samples.stride()});
 }
 
 template <class Real>
@@ -183,48 +214,11 @@ void DistancePass<Real>::fit_prototype_at(std::size_t place, Worker& worker) {
   kernels::add_squared_norm(kernels::active(), prototype, rows_.stride(), &prototype_norms_[place]);
 }
 
+// Where the dot products of a unit go: [ways x queries], rows of dots_.
 template <class Real>
-void DistancePass<Real>::measure_base(BaseDots<Real>& base, std::size_t begin) {
-  const std::size_t bases = base.prototypes.rows();
-  std::vector<const Real*> centers(bases);
-  for (std::size_t t = 0; t < bases; ++t) centers[t] = base.prototypes.row(t) + begin;
-  parallel_for(threads_, rows_.rows(), kBaseGrain,
-               [&](std::size_t first, std::size_t last, unsigned worker) {
-                 std::vector<const Real*>& rows = workers_[worker].rows;
-                 rows.clear();
-                 for (std::size_t r = first; r < last; ++r) {
-                   rows.push_back(rows_.row(r));
-                   if (begin == 0) std::fill_n(base.of_samples.row(r), bases, Real{0});
-                 }
-                 kernels::add_dots(
-                     kernels::active(),
-                     kernels::DotProducts<Real>{
-                         .queries = rows.data(),
-                         .query_count = rows.size(),
-                         .centers = centers.data(),
-                         .center_count = bases,
-                         .length = std::min(rows_.stride(), base.prototypes.stride() - begin),
-                         .out = base.of_samples.row(first),
-                         .query_stride = base.of_samples.stride()});
-               });
-}
-
-template <class Real>
-void DistancePass<Real>::find_rows(std::size_t unit, UnitRows& found) {
-  const EpisodeShape& shape = episodes_.shape();
-  const Matrix<Real>& centers = prototypes_.rows() == 0 ? rows_ : prototypes_;
-  const std::uint32_t* rows = unit_rows_.data() + unit * found.rows.size();
-  const MatrixView<const Real> center_rows = centers.view();
-  const MatrixView<const Real> query_rows = rows_.view();
-  const std::span<const Real*> to = found.rows;
-  for (std::size_t i = 0; i < shape.ways; ++i) to[i] = center_rows.row(rows[i]);
-  for (std::size_t i = shape.ways; i < to.size(); ++i) to[i] = query_rows.row(rows[i]);
-  const std::size_t way = unit_places_[unit] % shape.ways;
-  found.out = dots_.row(unit_places_[unit] - way) + way * shape.queries;
-  for (std::size_t k = 0; k < shape.ways; ++k) {
-    __builtin_prefetch(found.out + k * dots_.stride(), 1);
-    __builtin_prefetch(found.out + k * dots_.stride() + shape.queries - 1, 1);
-  }
+Real* DistancePass<Real>::out_of_unit(std::size_t unit) {
+  const std::size_t way = unit_places_[unit] % episodes_.shape().ways;
+  return dots_.row(unit_places_[unit] - way) + way * episodes_.shape().queries;
 }
 
 template <class Real>
@@ -233,24 +227,27 @@ void DistancePass<Real>::measure_queries(std::size_t batch) {
   const std::size_t begin = batch * batch_episodes_ * shape.ways;
   const std::size_t count = std::min(batch_episodes_ * shape.ways, unit_places_.size() - begin);
   const std::size_t grain = (count + kUnitBlocks - 1) / kUnitBlocks;
-  parallel_for(threads_, count, grain, [&](std::size_t first, std::size_t last, unsigned number) {
-    UnitRows& present = workers_[number].present;
-    UnitRows& next = workers_[number].next;
-    find_rows(begin + first, next);
+  parallel_for(threads_, count, grain, [&](std::size_t first, std::size_t last, unsigned) {
+    Real* out = out_of_unit(begin + first);
     for (std::size_t unit = begin + first; unit < begin + last; ++unit) {
-      std::swap(present, next);
-      if (unit + 1 < begin + last) find_rows(unit + 1, next);
-      kernels::add_dots(kernels::active(),
-                        kernels::DotProducts<Real>{.queries = present.rows.data() + shape.ways,
-                                                   .query_count = shape.queries,
-                                                   .centers = present.rows.data(),
-                                                   .center_count = shape.ways,
-                                                   .length = rows_.stride(),
-                                                   .out = present.out,
-                                                   .query_stride = 1,
-                                                   .center_stride = dots_.stride(),
-                                                   .later = next.rows.data(),
-                                                   .later_count = next.rows.size()});
+      const std::size_t next = std::min(unit + 1, begin + last - 1);
+      Real* next_out = out_of_unit(next);
+      for (std::size_t k = 0; k < shape.ways; ++k) {
+        __builtin_prefetch(next_out + k * dots_.stride(), 1);
+        __builtin_prefetch(next_out + k * dots_.stride() + shape.queries - 1, 1);
+      }
+      const Real* const* rows = unit_rows_.data() + unit * rows_per_unit();
+      kernels::add_dots(kernels::active(), kernels::DotProducts<Real>{
+                                               .queries = rows + shape.ways,
+                                               .query_count = shape.queries,
+                                               .centers = rows,
+                                               .center_count = shape.ways,
+                                               .length = rows_.stride(),
+                                               .out = out,
+                                               .out_stride = dots_.stride(),
+                                               .later = unit_rows_.data() + next * rows_per_unit(),
+                                               .later_count = rows_per_unit()});
+      out = next_out;
     }
   });
 }

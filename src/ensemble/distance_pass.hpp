@@ -52,16 +52,9 @@ class DistancePass {
     std::span<const SampleIndex> samples;
     std::span<const std::size_t> places;
   };
-  // The rows of one unit, the queries of one way of one episode.
-  struct UnitRows {
-    std::vector<const Real*> rows;  // the prototypes of its episode, then the queries
-    Real* out = nullptr;
-  };
   struct Worker {
     std::vector<double> wide;
     std::vector<const Real*> rows;
-    UnitRows present;
-    UnitRows next;
   };
 
   void plan_fitting(std::span<const std::size_t> labels);
@@ -69,11 +62,16 @@ class DistancePass {
   [[nodiscard]] std::size_t class_of(std::size_t place, std::span<const std::size_t> labels) const;
   [[nodiscard]] std::size_t batches() const;
 
-  void fit(const RowTransformer& transformer, std::size_t begin, std::size_t batch);
+  void fit(const RowTransformer& transformer, BaseDots<Real>* base, std::size_t begin,
+           std::size_t batch);
   void fit_prototype_at(std::size_t place, Worker& worker);
-  void measure_base(BaseDots<Real>& base, std::size_t begin);
+  void measure_base(std::span<const Real* const> base_rows, std::size_t first, std::size_t count,
+                    std::size_t begin, BaseDots<Real>& base, Worker& worker);
   void measure_queries(std::size_t batch);
-  void find_rows(std::size_t unit, UnitRows& found);
+  [[nodiscard]] std::size_t rows_per_unit() const {
+    return episodes_.shape().ways + episodes_.shape().queries;
+  }
+  [[nodiscard]] Real* out_of_unit(std::size_t unit);
   [[nodiscard]] const Real* dots_at(std::size_t episode) const;
 
   const EpisodeList& episodes_;
@@ -91,8 +89,9 @@ class DistancePass {
   std::vector<SampleIndex> samples_by_class_;
   std::vector<std::size_t> fit_places_;          // a batch after the other, within it by class
   std::vector<std::vector<FitTask>> fit_tasks_;  // [batches]
-  std::vector<std::size_t> unit_places_;         // a batch after the other
-  std::vector<std::uint32_t> unit_rows_;  // in that order: rows of its prototypes, then of queries
+  // A unit is the queries of one way of one episode.
+  std::vector<std::size_t> unit_places_;  // a batch after the other
+  std::vector<const Real*> unit_rows_;    // in that order: its episode's prototypes, its queries
   std::vector<Worker> workers_;
 };
 

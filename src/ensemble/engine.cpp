@@ -137,6 +137,7 @@ class Stream {
           terms(arena.episodes.shape().ways, arena.episodes.shape().total_queries()) {
       if (bases == 0) return;
       surrogate.emplace(arena.episodes.shape(), bases);
+      base_dots.resize(bases);
       exact_support = Matrix<double>(arena.episodes.shape().shots, arena.store.dim());
       exact_prototype = Matrix<double>(1, arena.store.dim());
     }
@@ -149,6 +150,7 @@ class Stream {
     Matrix<Real> distances;  // [ways x queries]
     Matrix<double> terms;    // the same
     std::optional<SurrogateEpisode<Real>> surrogate;
+    std::vector<double> base_dots;
     Matrix<double> exact_support;
     Matrix<double> exact_prototype;
     std::optional<std::size_t> exact_way;  // whose prototype is in exact_prototype
@@ -313,12 +315,13 @@ class Stream {
         continue;
       }
       const auto norm = static_cast<double>(pass_.prototype_squared_norm(e, k));
+      std::ranges::fill(worker.base_dots, 0.0);
+      for (const SampleIndex row : support)
+        kernels::accumulate(kernels::active(), base_.of_samples.row(row), distances.cols(),
+                            worker.base_dots.data());
       for (std::size_t t = 0; t < distances.cols(); ++t) {
-        double dots = 0;
-        for (const SampleIndex row : support)
-          dots += static_cast<double>(base_.of_samples.row(row)[t]);
         const double norms = norm + static_cast<double>(base_.squared_norms[t]);
-        const double squared = norms - 2 * dots / static_cast<double>(shots);
+        const double squared = norms - 2 * worker.base_dots[t] / static_cast<double>(shots);
         if (squared * 64 >= norms) {
           distances[k][t] = static_cast<Real>(std::sqrt(squared));
           continue;

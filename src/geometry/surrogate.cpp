@@ -22,8 +22,7 @@ void SurrogateClasses<Real>::select(MatrixView<const Real> distances, std::size_
   const std::size_t sorted = std::min(levels + 1, bases);  // one more, to see whether it is close
   for (std::size_t k = 0; k < distances.rows(); ++k) {
     const std::span<const Real> of_prototype = distances[k];
-    order_.clear();
-    for (std::size_t t = 0; t < bases; ++t) insert_if_near(of_prototype, t, sorted);
+    find_nearest(of_prototype, sorted);
     settle_close_ones(of_prototype, k, sorted, exact);
     for (std::size_t place = 0; place < levels; ++place)
       joins_at_[order_[place]] = std::min(joins_at_[order_[place]], place + 1);
@@ -38,20 +37,36 @@ void SurrogateClasses<Real>::select(MatrixView<const Real> distances, std::size_
   }
 }
 
-// Keeps order_ the `most` nearest of the base classes seen so far, sorted; of equals the first
-// stays ahead.
+// Fills order_ with the `count` nearest base classes, sorted; of equals the first is ahead. The
+// nearest is taken out again and again; the nearest of each block of base classes is remembered, so
+// that only the block it came from is looked through again.
 template <class Real>
-void SurrogateClasses<Real>::insert_if_near(std::span<const Real> distances, std::size_t base,
-                                            std::size_t most) {
-  if (order_.size() == most) {
-    if (distances[base] >= distances[order_.back()]) return;
-    order_.pop_back();
+void SurrogateClasses<Real>::find_nearest(std::span<const Real> distances, std::size_t count) {
+  constexpr std::size_t width = 16;
+  constexpr Real taken = std::numeric_limits<Real>::infinity();
+  const std::size_t blocks = (distances.size() + width - 1) / width;
+  left_.assign(blocks * width, taken);
+  std::ranges::copy(distances, left_.begin());
+  nearest_.resize(blocks);
+  const auto look_through = [&](std::size_t block) {
+    std::size_t at = block * width;
+    Real smallest = left_[at];
+    for (std::size_t i = at + 1; i < (block + 1) * width; ++i) {
+      const bool smaller = left_[i] < smallest;
+      smallest = smaller ? left_[i] : smallest;
+      at = smaller ? i : at;
+    }
+    nearest_[block] = at;
+  };
+  for (std::size_t block = 0; block < blocks; ++block) look_through(block);
+  order_.clear();
+  while (order_.size() < count) {
+    std::size_t at = nearest_[0];
+    for (const std::size_t other : nearest_) at = left_[other] < left_[at] ? other : at;
+    order_.push_back(at);
+    left_[at] = taken;
+    look_through(at / width);
   }
-  std::size_t place = order_.size();
-  order_.push_back(base);
-  for (; place > 0 && distances[base] < distances[order_[place - 1]]; --place)
-    order_[place] = order_[place - 1];
-  order_[place] = base;
 }
 
 // A base class outside the sorted ones can be as close as the last of them.

@@ -73,20 +73,18 @@ inline const float* const* rows_ahead(const dk::DotProducts<float>& task, std::s
 template <std::size_t Queries, std::size_t Centers>
 void add_dots_block(const dk::DotProducts<float>& task, std::size_t query, std::size_t center,
                     const float* const* ahead) {
-  alignas(32) float sums[(Queries * Centers + 7) / 8 * 8];
   const float* const* queries = task.queries + query;
   const float* const* centers = task.centers + center;
+  float* out = task.out + center * task.out_stride + query;
   if (task.length != dk::kQuickLength)
-    dot_products<Queries, Centers, 0>(queries, centers, task.length, sums);
+    add_dot_products<Queries, Centers, 0, 0>(queries, centers, task.length, nullptr, out,
+                                             task.out_stride);
   else if (ahead == nullptr)
-    dot_products<Queries, Centers, dk::kQuickLength>(queries, centers, task.length, sums);
+    add_dot_products<Queries, Centers, dk::kQuickLength, 0>(queries, centers, task.length, nullptr,
+                                                            out, task.out_stride);
   else
-    dot_products<Queries, Centers, dk::kQuickLength, kAheadRows>(queries, centers, task.length,
-                                                                 sums, ahead);
-  float* out = task.out + query * task.query_stride + center * task.center_stride;
-  for (std::size_t q = 0; q < Queries; ++q)
-    for (std::size_t c = 0; c < Centers; ++c)
-      out[q * task.query_stride + c * task.center_stride] += sums[q * Centers + c];
+    add_dot_products<Queries, Centers, dk::kQuickLength, kAheadRows>(queries, centers, task.length,
+                                                                     ahead, out, task.out_stride);
 }
 
 template <std::size_t Centers>
@@ -127,7 +125,7 @@ void add_dots_double(const dk::DotProducts<double>& task) {
       for (std::size_t d = 0; d < task.length; d += 16)
         partial = multiply_add(DoubleLanes::load(task.queries[q] + d),
                                DoubleLanes::load(task.centers[c] + d), partial);
-      task.out[q * task.query_stride + c * task.center_stride] += sum(partial);
+      task.out[c * task.out_stride + q] += sum(partial);
     }
 }
 

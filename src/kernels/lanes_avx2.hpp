@@ -114,27 +114,30 @@ template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std
   }
   for (std::size_t i = 0; i < Queries; ++i)
     for (std::size_t k = 0; k < Centers; ++k)
-      _mm256_store_ps(partial[i * Centers + k] + half, sums[i][k]);
+      _mm256_store_ps(partial[k * Queries + i] + half, sums[i][k]);
 }
 
-// Queries x Centers dot products, rounded up to a multiple of eight. Sixteen partial sums are
-// joined by the tree every level follows: first the two halves, then neighbours, then neighbours of
-// these, then the two that are left.
-template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead = 0>
-void dot_products(const float* const* queries, const float* const* centers, std::size_t length,
-                  float* out, const float* const* ahead = nullptr) {
-  constexpr std::size_t dots = (Queries * Centers + 7) / 8 * 8;
-  alignas(32) float partial[dots][16];
+// out[c * out_stride + q] += queries[q] . centers[c]. Sixteen partial sums are joined by the tree
+// every level follows: first the two halves, then neighbours, then neighbours of these, then the
+// two that are left.
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead>
+void add_dot_products(const float* const* queries, const float* const* centers, std::size_t length,
+                      const float* const* ahead, float* out, std::size_t out_stride) {
+  alignas(32) float partial[Centers * Queries][16];
   half_of_partial_dots<Queries, Centers, FixedLength, Ahead>(queries, centers, 0, length, partial,
                                                              ahead);
   half_of_partial_dots<Queries, Centers, FixedLength, 0>(queries, centers, 8, length, partial,
                                                          nullptr);
-  __m256 eight[dots];
-  for (std::size_t dot = 0; dot < dots; ++dot)
-    eight[dot] = dot < Queries * Centers
-                     ? _mm256_add_ps(_mm256_load_ps(partial[dot]), _mm256_load_ps(partial[dot] + 8))
-                     : _mm256_setzero_ps();
-  join_eights(eight, out);
+  for (std::size_t k = 0; k < Centers; ++k, out += out_stride) {
+    __m256 eight[Queries];
+    for (std::size_t i = 0; i < Queries; ++i) {
+      const float* of_dot = partial[k * Queries + i];
+      eight[i] = _mm256_add_ps(_mm256_load_ps(of_dot), _mm256_load_ps(of_dot + 8));
+    }
+    alignas(16) float joined[4];
+    _mm_store_ps(joined, join_eights<Queries>(eight));
+    for (std::size_t i = 0; i < Queries; ++i) out[i] += joined[i];
+  }
 }
 
 inline void widen_half(const std::uint16_t* from, std::size_t count, float* to) {

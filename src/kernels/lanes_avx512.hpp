@@ -73,16 +73,17 @@ inline double sum(const FloatLanes& lanes) {
 
 constexpr std::size_t kQueryBlock = 3;
 
-// Queries x Centers dot products, rounded up to a multiple of eight. Sixteen partial sums are
-// joined by the tree every level follows: first the two halves, then neighbours, then neighbours of
-// these, then the two that are left. A loop of a length the compiler knows is unrolled as a whole;
-// its end would otherwise be mispredicted each time.
-template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead = 0>
-void dot_products(const float* const* queries, const float* const* centers, std::size_t length,
-                  float* out, const float* const* ahead = nullptr) {
-  __m512 sums[Queries][Centers];
-  for (auto& of_query : sums)
-    for (__m512& of_dot : of_query) of_dot = _mm512_setzero_ps();
+// out[c * out_stride + q] += queries[q] . centers[c]. Sixteen partial sums are joined by the tree
+// every level follows: first the two halves, then neighbours, then neighbours of these, then the
+// two that are left. A loop of a length the compiler knows is unrolled as a whole; its end would
+// otherwise be mispredicted each time.
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead>
+void add_dot_products(const float* const* queries, const float* const* centers, std::size_t length,
+                      const float* const* ahead, float* out, std::size_t out_stride) {
+  static_assert(Queries <= 4);
+  __m512 sums[Centers][Queries];
+  for (auto& of_center : sums)
+    for (__m512& of_dot : of_center) of_dot = _mm512_setzero_ps();
   if (FixedLength > 0) length = FixedLength;
 #pragma GCC unroll 8
   for (std::size_t d = 0; d < length; d += 16) {
@@ -91,20 +92,18 @@ void dot_products(const float* const* queries, const float* const* centers, std:
     for (std::size_t i = 0; i < Queries; ++i) q[i] = _mm512_loadu_ps(queries[i] + d);
     for (std::size_t k = 0; k < Centers; ++k) {
       const __m512 c = _mm512_loadu_ps(centers[k] + d);
-      for (std::size_t i = 0; i < Queries; ++i) sums[i][k] = _mm512_fmadd_ps(q[i], c, sums[i][k]);
+      for (std::size_t i = 0; i < Queries; ++i) sums[k][i] = _mm512_fmadd_ps(q[i], c, sums[k][i]);
     }
   }
-  constexpr std::size_t dots = (Queries * Centers + 7) / 8 * 8;
-  __m256 eight[dots];
-  for (std::size_t dot = 0; dot < dots; ++dot) {
-    if (dot >= Queries * Centers) {
-      eight[dot] = _mm256_setzero_ps();
-      continue;
-    }
-    const __m512 sixteen = sums[dot / Centers][dot % Centers];
-    eight[dot] = _mm256_add_ps(_mm512_castps512_ps256(sixteen), _mm512_extractf32x8_ps(sixteen, 1));
+  constexpr __mmask8 present = (1U << Queries) - 1U;
+  for (std::size_t k = 0; k < Centers; ++k, out += out_stride) {
+    __m256 eight[Queries];
+    for (std::size_t i = 0; i < Queries; ++i)
+      eight[i] =
+          _mm256_add_ps(_mm512_castps512_ps256(sums[k][i]), _mm512_extractf32x8_ps(sums[k][i], 1));
+    const __m128 before = _mm_maskz_loadu_ps(present, out);
+    _mm_mask_storeu_ps(out, present, _mm_add_ps(before, join_eights<Queries>(eight)));
   }
-  join_eights(eight, out);
 }
 
 inline void widen_half(const std::uint16_t* from, std::size_t count, float* to) {

@@ -28,13 +28,17 @@ class SurrogateClasses {
   [[nodiscard]] std::span<const std::size_t> joining_at(std::size_t R) const;
 
  private:
-  void insert_if_near(std::span<const Real> distances, std::size_t base, std::size_t most);
+  void find_nearest(std::span<const Real> distances, std::size_t count);
   void add_close_ones_beyond(std::span<const Real> distances, std::size_t way,
                              const ExactDistance& exact);
   void settle_close_ones(std::span<const Real> distances, std::size_t way, std::size_t sorted,
                          const ExactDistance& exact);
 
-  std::vector<std::size_t> order_;  // scratch: base classes by distance
+  // Scratch: base classes by distance; the distances of those not among them; the nearest of each
+  // block of these; base classes whose order is doubtful.
+  std::vector<std::size_t> order_;
+  std::vector<Real> left_;
+  std::vector<std::size_t> nearest_;
   std::vector<std::pair<double, std::size_t>> close_;
   std::vector<std::size_t> joins_at_;  // for each base class, the R at which it joins
   std::vector<std::size_t> joined_;    // base classes by joining R, then index
