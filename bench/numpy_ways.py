@@ -1,24 +1,35 @@
-"""The same ensembles in NumPy: the way the paper's release computes them, and the quickest way we know."""
+"""The same ensembles in NumPy: the way the paper's release computes them, and the quickest way we know.
 
+Run as a program it is one member computed the published way:
+  numpy_ways.py STORE VIEW B LAMBDA WAYS SHOTS EPISODES [R BETA]
+"""
+
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 
-WAYS, QUERIES = 5, 15
+QUERIES = 15
 EPISODES_AT_ONCE = 100
 
 
 def draw_episodes(labels, ways, shots, queries, count, seed=0):
     """Support rows [count, ways, shots] and query rows [count, ways * queries]."""
+    episodes = list(episode_stream(labels, ways, shots, queries, count, seed))
+    support = np.array([support for support, _ in episodes])
+    return support, np.array([query for _, query in episodes]).reshape(count, ways * queries)
+
+
+def episode_stream(labels, ways, shots, queries, count, seed=0):
     random = np.random.RandomState(seed)
     rows_of = [np.flatnonzero(labels == label) for label in np.unique(labels)]
-    support = np.empty((count, ways, shots), np.int64)
-    query = np.empty((count, ways, queries), np.int64)
-    for e in range(count):
+    for _ in range(count):
+        support, query = np.empty((ways, shots), np.int64), np.empty((ways, queries), np.int64)
         for way, label in enumerate(random.permutation(len(rows_of))[:ways]):
             drawn = rows_of[label][random.permutation(len(rows_of[label]))]
-            support[e, way], query[e, way] = drawn[:shots], drawn[shots : shots + queries]
-    return support, query.reshape(count, ways * queries)
+            support[way], query[way] = drawn[:shots], drawn[shots : shots + queries]
+        yield support, query.ravel()
 
 
 def transform(unit_rows, member):
@@ -37,7 +48,7 @@ def far(points, centers):
     return np.sqrt(((points[:, None] - centers[None]) ** 2).sum(-1))
 
 
-# --- as published: one member and one episode at a time --------------------------------------------
+# --- as published: a process for each member, one episode at a time ---------------------------------
 
 
 def published_distances(rows, member, support, query):
@@ -56,6 +67,25 @@ def published_surrogate(rows, member, support, query, base_prototypes, neighbour
     surrogate = far(far(query_rows, base_prototypes[chosen]), to_base[:, chosen])
     return (beta * distances / distances.sum(1, keepdims=True)
             + surrogate / surrogate.sum(1, keepdims=True))
+
+
+def published_member(store, view, b, ladder, ways, shots, episodes, neighbours=None, beta=None):
+    """Accuracy of one member over its episodes, in percent."""
+    rows = np.load(store / "novel" / f"{view}.npy")
+    labels = np.load(store / "novel/labels.npy")
+    member = (0, b, ladder)
+    if neighbours:
+        base_rows = transform(unit(np.load(store / "base" / f"{view}.npy")), member)
+        base_labels = np.load(store / "base/labels.npy")
+        base_prototypes = np.stack([base_rows[base_labels == label].mean(0) for label in np.unique(base_labels)])
+    right = []
+    for support, query in episode_stream(labels, ways, shots, QUERIES, episodes):
+        if neighbours:
+            values = published_surrogate(rows, member, support, query, base_prototypes, neighbours, beta)
+        else:
+            values = published_distances(rows, member, support, query)[0]
+        right.append((values.argmin(1) == np.repeat(np.arange(ways), QUERIES)).mean())
+    return 100 * np.mean(right) if right else 0.0
 
 
 # --- the quickest: a member at a time, all episodes together, both cores ----------------------------
@@ -119,3 +149,10 @@ def quickest(views, transforms, support, query, base_views=None, base_classes=0,
 
     with ThreadPoolExecutor(2) as pool:
         return sum(pool.map(one_view, range(len(views))))
+
+
+if __name__ == "__main__":
+    folder, view, *numbers = sys.argv[1:]
+    b, ladder, ways, shots, episodes, *surrogate = map(float, numbers)
+    neighbours, beta = (int(surrogate[0]), surrogate[1]) if surrogate else (None, None)
+    print(published_member(Path(folder), view, b, ladder, int(ways), int(shots), int(episodes), neighbours, beta))

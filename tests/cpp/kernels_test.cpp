@@ -15,7 +15,7 @@
 namespace deepvoro::kernels {
 namespace {
 
-constexpr std::size_t kLengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 640, 700};
+constexpr std::size_t kLengths[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 640, 700};
 
 class KernelTest : public testing::TestWithParam<Level> {
  protected:
@@ -82,6 +82,76 @@ TEST_P(KernelTest, DoubleDistancesAgreeWithAPlainLoop) {
 TEST_P(KernelTest, DistanceOfEqualRowsIsExactlyZero) {
   const auto row = random_matrix<float>(1, 333, 3);
   EXPECT_EQ(distances_by(*kernels_, row, row)[0], 0);
+}
+
+// Dot products of all rows, added to what is there; the memory between and behind must not change.
+template <class Real>
+std::vector<Real> dots_by(const Table& kernels, const Matrix<Real>& queries,
+                          const Matrix<Real>& centers, std::size_t later_count) {
+  const auto rows_of = [](const Matrix<Real>& matrix) {
+    std::vector<const Real*> rows;
+    for (std::size_t r = 0; r < matrix.rows(); ++r) rows.push_back(matrix.row(r));
+    return rows;
+  };
+  const auto query_rows = rows_of(queries);
+  const auto center_rows = rows_of(centers);
+  const std::vector<const Real*> later(later_count, queries.row(0));
+  const std::size_t stride = queries.rows() + 1;
+  std::vector<Real> out(centers.rows() * stride, Real{3});
+  add_dots(kernels, DotProducts<Real>{.queries = query_rows.data(),
+                                      .query_count = query_rows.size(),
+                                      .centers = center_rows.data(),
+                                      .center_count = center_rows.size(),
+                                      .length = queries.stride(),
+                                      .out = out.data(),
+                                      .out_stride = stride,
+                                      .later = later.data(),
+                                      .later_count = later.size()});
+  return out;
+}
+
+template <class Real>
+void expect_plain_dots(const Table& kernels) {
+  for (const std::size_t length : {1U, 17U, 112U, 127U, 128U, 129U, 640U})
+    for (const std::size_t queries : {1U, 2U, 3U, 4U, 5U, 15U, 16U})
+      for (const std::size_t centers : {1U, 2U, 3U, 4U, 5U, 6U, 10U}) {
+        const auto query = random_matrix<Real>(queries, length, 1);
+        const auto center = random_matrix<Real>(centers, length, 2);
+        const auto dots = dots_by(kernels, query, center, length % 2 * 20);
+        for (std::size_t c = 0; c < centers; ++c) {
+          EXPECT_EQ(dots[c * (queries + 1) + queries], 3) << "outside";
+          for (std::size_t q = 0; q < queries; ++q) {
+            long double expected = 3;
+            long double magnitude = 3;
+            for (std::size_t i = 0; i < length; ++i) {
+              const long double term = static_cast<long double>(query.row(q)[i]) * center.row(c)[i];
+              expected += term;
+              magnitude += std::abs(term);
+            }
+            EXPECT_NEAR(dots[c * (queries + 1) + q], static_cast<double>(expected),
+                        static_cast<double>(4 * std::numeric_limits<Real>::epsilon() * magnitude))
+                << length << " long, " << queries << " by " << centers;
+          }
+        }
+      }
+}
+
+TEST_P(KernelTest, FloatDotProductsAgreeWithAPlainLoop) {
+  expect_plain_dots<float>(*kernels_);
+}
+TEST_P(KernelTest, DoubleDotProductsAgreeWithAPlainLoop) {
+  expect_plain_dots<double>(*kernels_);
+}
+
+TEST_P(KernelTest, AccumulatesInDouble) {
+  for (const std::size_t count : kLengths) {
+    const auto values = random_matrix<float>(1, count, 3);
+    std::vector<double> sums(count + 1, 0.1);
+    accumulate(*kernels_, values.row(0), count, sums.data());
+    for (std::size_t i = 0; i < count; ++i)
+      EXPECT_EQ(sums[i], 0.1 + static_cast<double>(values.row(0)[i]));
+    EXPECT_EQ(sums[count], 0.1);
+  }
 }
 
 TEST_P(KernelTest, WidensEveryHalfAsIeeeSays) {
@@ -170,6 +240,8 @@ TEST_P(KernelTest, GivesTheSameBitsAsTheGenericLevel) {
     const auto query = random_matrix<float>(1, length, 8);
     const auto centers = random_matrix<float>(7, length, 9);
     EXPECT_EQ(distances_by(*kernels_, query, centers), distances_by(generic, query, centers));
+    EXPECT_EQ(dots_by(*kernels_, query, centers, 0), dots_by(generic, query, centers, 0));
+    EXPECT_EQ(dots_by(*kernels_, query, centers, 20), dots_by(generic, query, centers, 20));
     const auto wide_query = random_matrix<double>(1, length, 8);
     const auto wide_centers = random_matrix<double>(7, length, 9);
     EXPECT_EQ(distances_by(*kernels_, wide_query, wide_centers),
