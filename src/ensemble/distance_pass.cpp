@@ -16,7 +16,7 @@ constexpr std::size_t kRowGrain = 64;
 // Rows that are multiplied with all base prototypes at a time: they stay in the first-level cache.
 constexpr std::size_t kBaseRun = 20;
 // Few enough that a thread stays with a class for a while, enough that no thread waits long.
-constexpr std::size_t kUnitBlocks = 32;
+constexpr std::size_t kUnitBlocks = 64;
 
 // Episodes of a batch: as many as keep their prototypes in a cache of common size. No sum depends
 // on it.
@@ -151,11 +151,10 @@ template <class Real>
 void DistancePass<Real>::run(const RowTransformer& transformer, BaseDots<Real>* base) {
   std::ranges::fill(sample_norms_, Real{0});
   std::ranges::fill(prototype_norms_, Real{0});
-  std::fill_n(dots_.row(0), dots_.rows() * dots_.stride(), Real{0});
   for (std::size_t begin = 0; begin < dim_; begin += rows_.cols())
     for (std::size_t batch = 0; batch < fit_tasks_.size(); ++batch) {
       fit(transformer, base, begin, batch);
-      measure_queries(batch);
+      measure_queries(batch, begin == 0);
     }
 }
 
@@ -205,12 +204,16 @@ void DistancePass<Real>::measure_base(std::span<const Real* const> base_rows, st
 }
 
 template <class Real>
-void DistancePass<Real>::fit_prototype_at(std::size_t place, Worker& worker) {
+std::span<const SampleIndex> DistancePass<Real>::support_of(std::size_t place) const {
   const EpisodeShape& shape = episodes_.shape();
   const Episode episode = episodes_[first_episode_ + place / shape.ways];
-  const auto support = episode.support.subspan(place % shape.ways * shape.shots, shape.shots);
+  return episode.support.subspan(place % shape.ways * shape.shots, shape.shots);
+}
+
+template <class Real>
+void DistancePass<Real>::fit_prototype_at(std::size_t place, Worker& worker) {
   Real* prototype = prototypes_.row(place % prototypes_.rows());
-  fit_prototype<Real>(rows_.view(), support, worker.rows, prototype);
+  fit_prototype<Real>(rows_.view(), support_of(place), worker.rows, prototype);
   kernels::add_squared_norm(kernels::active(), prototype, rows_.stride(), &prototype_norms_[place]);
 }
 
@@ -222,7 +225,7 @@ Real* DistancePass<Real>::out_of_unit(std::size_t unit) {
 }
 
 template <class Real>
-void DistancePass<Real>::measure_queries(std::size_t batch) {
+void DistancePass<Real>::measure_queries(std::size_t batch, bool first_block) {
   const EpisodeShape& shape = episodes_.shape();
   const std::size_t begin = batch * batch_episodes_ * shape.ways;
   const std::size_t count = std::min(batch_episodes_ * shape.ways, unit_places_.size() - begin);
@@ -236,6 +239,9 @@ void DistancePass<Real>::measure_queries(std::size_t batch) {
         __builtin_prefetch(next_out + k * dots_.stride(), 1);
         __builtin_prefetch(next_out + k * dots_.stride() + shape.queries - 1, 1);
       }
+      if (first_block)
+        for (std::size_t k = 0; k < shape.ways; ++k)
+          std::fill_n(out + k * dots_.stride(), shape.queries, Real{0});
       const Real* const* rows = unit_rows_.data() + unit * rows_per_unit();
       kernels::add_dots(kernels::active(), kernels::DotProducts<Real>{
                                                .queries = rows + shape.ways,

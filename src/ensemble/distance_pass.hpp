@@ -64,10 +64,11 @@ class DistancePass {
 
   void fit(const RowTransformer& transformer, BaseDots<Real>* base, std::size_t begin,
            std::size_t batch);
+  [[nodiscard]] std::span<const SampleIndex> support_of(std::size_t place) const;
   void fit_prototype_at(std::size_t place, Worker& worker);
   void measure_base(std::span<const Real* const> base_rows, std::size_t first, std::size_t count,
                     std::size_t begin, BaseDots<Real>& base, Worker& worker);
-  void measure_queries(std::size_t batch);
+  void measure_queries(std::size_t batch, bool first_block);
   [[nodiscard]] std::size_t rows_per_unit() const {
     return episodes_.shape().ways + episodes_.shape().queries;
   }

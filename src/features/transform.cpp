@@ -141,11 +141,11 @@ std::vector<float> center_of(const LoadedView& view, const Transform& transform)
   const std::size_t samples = std::min(most_samples, view.rows());
   const RowTransformer transformer(view, transform, std::vector<float>(dim));
   std::vector<double> scratch(padded(dim));
-  std::vector<double> row(padded(dim));
+  std::vector<float> row(padded(dim));
   std::vector<double> sum(dim);
   for (std::size_t i = 0; i < samples; ++i) {
     transformer.columns(i * view.rows() / samples, 0, padded(dim), scratch.data(), row.data());
-    for (std::size_t c = 0; c < dim; ++c) sum[c] += row[c];
+    for (std::size_t c = 0; c < dim; ++c) sum[c] += static_cast<double>(row[c]);
   }
   std::vector<float> center(dim);
   for (std::size_t c = 0; c < dim; ++c)
