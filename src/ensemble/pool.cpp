@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
+#include "features/json_fields.hpp"
 #include "features/json_file.hpp"
 #include "pool_json.hpp"
 
@@ -27,68 +27,32 @@ constexpr double kDefaultB0 = 0.02;
 constexpr std::array<std::string_view, 10> kMemberKeys = {
     "view", "w", "b", "lambda", "signed", "geometry", "R", "beta", "gamma", "val_accuracy"};
 
-// Reads the keys of one member and complains about the one that does not fit.
-class MemberReader {
- public:
-  MemberReader(const json& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (!object.is_object()) throw data_error(where_ + ": is not an object");
-    for (const auto& [key, unused] : object.items())
-      if (std::ranges::find(kMemberKeys, key) == kMemberKeys.end())
-        throw data_error(fmt::format("{}: \"{}\" is unknown; a member has {}", where_, key,
-                                     fmt::join(kMemberKeys, ", ")));
-  }
+double weight(const JsonFields& fields, const char* key) {
+  const double value = fields.number(key);
+  if (value < 0) fields.fail(key, "is negative");
+  return value;
+}
 
-  [[nodiscard]] Configuration read() const {
-    Configuration member;
-    member.view = text("view");
-    member.transform = {number("w"), number("b"), number("lambda"), flag("signed")};
-    const std::string geometry = text("geometry");
-    if (geometry == "surrogate")
-      member.geometry =
-          Surrogate{whole("R"), weight("beta"), object_.contains("gamma") ? weight("gamma") : 1};
-    else if (geometry != "vd")
-      fail("geometry",
-           fmt::format("is \"{}\", which is unknown; use \"vd\" or \"surrogate\"", geometry));
-    return member;
-  }
-
- private:
-  [[noreturn]] void fail(const char* key, const std::string& what) const {
-    throw data_error(fmt::format("{}: \"{}\" {}", where_, key, what));
-  }
-  std::string text(const char* key) const {
-    const auto found = object_.find(key);
-    if (found == object_.end() || !found->is_string()) fail(key, "is missing or not a text");
-    return *found;
-  }
-  double number(const char* key) const {
-    const auto found = object_.find(key);
-    if (found == object_.end() || !found->is_number()) fail(key, "is missing or not a number");
-    const double value = *found;
-    if (!std::isfinite(value)) fail(key, "is not finite");
-    return value;
-  }
-  double weight(const char* key) const {
-    const double value = number(key);
-    if (value < 0) fail(key, "is negative");
-    return value;
-  }
-  bool flag(const char* key) const {
-    const auto found = object_.find(key);
-    if (found == object_.end()) return false;
-    if (!found->is_boolean()) fail(key, "must be true or false");
-    return *found;
-  }
-  std::size_t whole(const char* key) const {
-    const auto found = object_.find(key);
-    if (found == object_.end() || !found->is_number_unsigned() || *found == 0)
-      fail(key, "is missing or not a whole number of at least 1");
-    return *found;
-  }
-
-  const json& object_;
-  std::string where_;
-};
+Configuration read_member(const json& object, const std::string& where) {
+  const JsonFields fields(object, where);
+  for (const auto& [key, unused] : object.items())
+    if (std::ranges::find(kMemberKeys, key) == kMemberKeys.end())
+      throw data_error(fmt::format("{}: \"{}\" is unknown; a member has {}", where, key,
+                                   fmt::join(kMemberKeys, ", ")));
+  Configuration member;
+  member.view = fields.text("view");
+  member.transform = {fields.number("w"), fields.number("b"), fields.number("lambda"),
+                      fields.flag("signed")};
+  const std::string geometry = fields.text("geometry");
+  if (geometry == "surrogate")
+    member.geometry = Surrogate{fields.whole("R", 1), weight(fields, "beta"),
+                                fields.has("gamma") ? weight(fields, "gamma") : 1};
+  else if (geometry != "vd")
+    fields.fail("geometry",
+                fmt::format("is \"{}\", which is unknown; use \"vd\" or \"surrogate\"", geometry));
+  if (fields.has("val_accuracy")) (void)weight(fields, "val_accuracy");
+  return member;
+}
 
 // Whole numbers are written without a decimal point where the contract shows them so.
 ordered_json plain(double value) {
@@ -162,7 +126,7 @@ Pool read_pool(const std::filesystem::path& file) {
     throw data_error(fmt::format("{}: \"{}\" must be a list of at least one member", where, key));
   Pool pool;
   for (std::size_t i = 0; i < members.size(); ++i)
-    pool.push_back(MemberReader(members[i], fmt::format("{}: member {}", where, i)).read());
+    pool.push_back(read_member(members[i], fmt::format("{}: member {}", where, i)));
   return pool;
 }
 
