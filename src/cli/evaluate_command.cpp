@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/parallel.hpp"
 #include "deepvoro/study/evaluate.hpp"
+#include "episode_options.hpp"
+#include "estimate_text.hpp"
 #include "progress_bar.hpp"
 
 namespace deepvoro {
@@ -25,21 +26,11 @@ Examples:
   deepvoro evaluate data/quickdraw --method vd,deepvoro,deepvoro++ --shots 1,5 --json results.json
   deepvoro evaluate data/quickdraw --method deepvoro --scheme guided --oracle)";
 
-CLI::Validator whole_number() {
-  return {[](const std::string& text) {
-            const bool digits =
-                !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-            return digits ? std::string()
-                          : fmt::format("'{}' is not a whole number of 0 or more", text);
-          },
-          ""};
-}
-
 struct EvaluateCommand {
   std::string store;
   std::vector<std::string> methods;
   std::vector<std::size_t> shots{1};
-  std::string protocol = "deepvoro";
+  EpisodeOptions episodes;
   std::string scheme = "full";
   std::optional<std::size_t> size;
   std::string pool;
@@ -59,8 +50,8 @@ std::vector<Evaluation> EvaluateCommand::requests() const {
     for (const std::string& method : methods) {
       Evaluation one = request;
       one.method = method_named(method);
+      one.plan = episodes.resolved();
       one.plan.shape.shots = of_shots;
-      one.plan.protocol = protocol_named(protocol);
       one.scheme = scheme_named(scheme);
       one.size = size;
       if (!pool.empty()) one.pool = pool;
@@ -68,11 +59,6 @@ std::vector<Evaluation> EvaluateCommand::requests() const {
       all.push_back(one);
     }
   return all;
-}
-
-std::string with_interval(const Estimate& estimate, bool show_sign = false) {
-  return show_sign ? fmt::format("{:+.2f} ± {:.2f}", estimate.mean, estimate.ci95)
-                   : fmt::format("{:.2f} ± {:.2f}", estimate.mean, estimate.ci95);
 }
 
 void print_row(const std::string& method, const std::string& shots, const std::string& members,
@@ -132,11 +118,11 @@ void EvaluateCommand::run() const {
   }
   if (result_file) result_file->write(results);
 
-  const EpisodePlan& plan = request.plan;
+  const EpisodePlan& plan = episodes.plan;
   fmt::print(
       "{}, split {}: {}-way, {} queries a class, {} episodes, seed {}, protocol {}, scheme {}\n",
-      store, request.split, plan.shape.ways, plan.shape.queries, plan.count, plan.seed, protocol,
-      scheme);
+      store, request.split, plan.shape.ways, plan.shape.queries, plan.count, plan.seed,
+      episodes.protocol, scheme);
   print_table(results);
   for (const EvaluationResult& result : results) print_guidance(result);
 }
@@ -146,8 +132,6 @@ void EvaluateCommand::run() const {
 void add_evaluate_command(CLI::App& program) {
   auto command = std::make_shared<EvaluateCommand>();
   Evaluation& request = command->request;
-  EpisodePlan& plan = request.plan;
-  request.threads = available_threads();
 
   CLI::App* app = program.add_subcommand(
       "evaluate", "accuracy of methods on few-shot episodes drawn from a feature store");
@@ -158,27 +142,13 @@ void add_evaluate_command(CLI::App& program) {
       ->required()
       ->delimiter(',')
       ->allow_extra_args(false);
-  app->add_option("--ways,--n-way,--n_ways", plan.shape.ways, "classes in an episode")
-      ->check(whole_number())
-      ->capture_default_str();
-  app->add_option("--shots,--n-shot,--n_shot", command->shots,
+  app->add_option(kShotsNames, command->shots,
                   "labelled samples of each class; several with commas")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(whole_number())
       ->capture_default_str();
-  app->add_option("--queries,--n-query,--n_queries", plan.shape.queries,
-                  "samples of each class to be classified")
-      ->check(whole_number())
-      ->capture_default_str();
-  app->add_option("--episodes,--n-tasks,--n_runs", plan.count, "number of episodes")
-      ->check(whole_number())
-      ->capture_default_str();
-  app->add_option("--seed", plan.seed, "seed of the episodes and of scheme random")
-      ->check(whole_number())
-      ->capture_default_str();
-  app->add_option("--protocol", command->protocol, "how episodes are drawn: deepvoro or dc")
-      ->capture_default_str();
+  add_episode_options(*app, command->episodes, "seed of the episodes and of scheme random");
   app->add_option("--split", request.split, "novel, val or base")->capture_default_str();
   app->add_option("--scheme", command->scheme,
                   "which members take part: full, random (needs --size), guided (chosen on val)")
@@ -192,9 +162,7 @@ void add_evaluate_command(CLI::App& program) {
                 "signed transformations, for features with negative values (CLIP, DINO)");
   app->add_flag("--oracle", request.oracle,
                 "with guided: also print the size chosen on the evaluated split (test leakage)");
-  app->add_option("--threads", request.threads, "threads; the result does not depend on it")
-      ->check(whole_number())
-      ->capture_default_str();
+  add_threads_option(*app, request.threads);
   app->add_option("--json", command->json, "write the result to this file");
   app->add_option("--scores", command->scores,
                   "write the influence of every class on every query to this .npy file");
