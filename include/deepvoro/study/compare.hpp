@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "deepvoro/episodes/episode.hpp"
+#include "deepvoro/episodes/significance.hpp"
+#include "deepvoro/episodes/statistics.hpp"
+
+namespace deepvoro {
+
+// What a result file says about one evaluation, as far as comparing needs it.
+struct RecordedResult {
+  std::string file;
+  std::string method;
+  std::string scheme;
+  std::size_t members = 0;
+  std::string store_path;
+  std::string store_sha256;
+  std::string split;
+  EpisodeShape shape;
+  std::uint64_t seed = 0;
+  std::string protocol;
+  std::vector<double> episode_accuracy;  // percent
+};
+
+// The results in a file that `evaluate --json` wrote: one, or a list of them.
+[[nodiscard]] std::vector<RecordedResult> read_results(const std::filesystem::path& file);
+
+// Two results on the very same episodes.
+struct Comparison {
+  RecordedResult a;
+  RecordedResult b;
+  Estimate accuracy_a;
+  Estimate accuracy_b;
+  Estimate difference;          // b - a, paired
+  std::optional<TTest> t_test;  // none for a single episode
+  SignTest sign_test;           // positive: episodes that b won
+
+  // One line of plain words, by the t-test at 5%.
+  [[nodiscard]] std::string verdict() const;
+};
+
+// Throws a data error that names what differs when the episodes are not the same.
+[[nodiscard]] Comparison compare(const RecordedResult& a, const RecordedResult& b);
+
+// Every result of a file with the first one of the same number of shots.
+[[nodiscard]] std::vector<Comparison> compare_within(const std::filesystem::path& file);
+
+// Every result of file b with the one of file a that has the same number of shots and, where there
+// are several, the same method. Throws a data error when a result has no partner.
+[[nodiscard]] std::vector<Comparison> compare_files(const std::filesystem::path& a,
+                                                    const std::filesystem::path& b);
+
+void write_comparisons(std::span<const Comparison> comparisons, const std::filesystem::path& file);
+
+}  // namespace deepvoro

@@ -1,0 +1,76 @@
+#include "compare_command.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "deepvoro/study/compare.hpp"
+#include "estimate_text.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr const char* kFooter = R"(
+With one file, its methods are compared with its first one, within each number of shots. With two,
+B is compared with A; where a file holds several results, those of the same number of shots (and,
+if need be, of the same method) belong together.
+
+Examples:
+  deepvoro compare vd.json deepvoro.json
+  deepvoro compare results.json --json comparison.json)";
+
+struct CompareCommand {
+  std::string a;
+  std::string b;
+  std::string json;
+
+  void run() const;
+};
+
+std::string side(const RecordedResult& result) {
+  return fmt::format("{}, {}, {} {}, {}", result.method, result.scheme, result.members,
+                     result.members == 1 ? "member" : "members", result.file);
+}
+
+void print(const Comparison& comparison) {
+  const RecordedResult& a = comparison.a;
+  fmt::print(
+      "{}, split {}: {}-way {}-shot, {} queries a class, {} episodes, seed {}, protocol {}\n",
+      a.store_path, a.split, a.shape.ways, a.shape.shots, a.shape.queries,
+      a.episode_accuracy.size(), a.seed, a.protocol);
+  fmt::print("A      {:<14} {}\n", with_interval(comparison.accuracy_a), side(a));
+  fmt::print("B      {:<14} {}\n", with_interval(comparison.accuracy_b), side(comparison.b));
+  fmt::print("B - A  {:<14} {}\n", with_interval(comparison.difference, true),
+             comparison.t_test ? fmt::format("paired t-test p = {:.2g}", comparison.t_test->p)
+                               : "one episode, no t-test");
+  const SignTest& sign = comparison.sign_test;
+  fmt::print("B wins {} episodes, loses {}, ties {}; sign test p = {:.2g}\n", sign.positive,
+             sign.negative, sign.ties, sign.p);
+  fmt::print("{}\n", comparison.verdict());
+}
+
+void CompareCommand::run() const {
+  const std::vector<Comparison> comparisons = b.empty() ? compare_within(a) : compare_files(a, b);
+  if (!json.empty()) write_comparisons(comparisons, json);
+  for (const Comparison& comparison : comparisons) {
+    if (&comparison != &comparisons.front()) fmt::print("\n");
+    print(comparison);
+  }
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& program) {
+  auto command = std::make_shared<CompareCommand>();
+  CLI::App* app = program.add_subcommand(
+      "compare", "paired difference of results on the same episodes, and whether it is real");
+  app->footer(kFooter);
+  app->add_option("A", command->a, "result file written by deepvoro evaluate --json")->required();
+  app->add_option("B", command->b, "another one, compared with A");
+  app->add_option("--json", command->json, "write the comparison to this file");
+  app->callback([command] { command->run(); });
+}
+
+}  // namespace deepvoro

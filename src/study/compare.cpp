@@ -1,0 +1,237 @@
+#include "deepvoro/study/compare.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/files.hpp"
+#include "deepvoro/core/version.hpp"
+#include "features/json_fields.hpp"
+#include "features/json_file.hpp"
+
+namespace deepvoro {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr double kLevel = 0.05;
+
+std::vector<double> episode_accuracies(const JsonFields& fields) {
+  const json& list = fields.list("episode_accuracy");
+  const std::size_t episodes = fields.whole("episodes", 1);
+  if (list.size() != episodes)
+    fields.fail("episode_accuracy",
+                fmt::format("has {} values for {} episodes", list.size(), episodes));
+  std::vector<double> values;
+  values.reserve(episodes);
+  for (const json& value : list) {
+    const double percent = value.is_number() ? value.get<double>() : -1;
+    if (!(percent >= 0 && percent <= 100))
+      fields.fail("episode_accuracy",
+                  fmt::format("is not a number from 0 to 100 at episode {}", values.size()));
+    values.push_back(percent);
+  }
+  return values;
+}
+
+RecordedResult recorded_result(const json& object, const std::string& file,
+                               const std::string& where) {
+  const JsonFields fields(object, where);
+  if (fields.text("format") != "deepvoro-result")
+    fields.fail("format", "must be \"deepvoro-result\", as deepvoro evaluate --json writes it");
+  if (fields.whole("version", 0) != 1)
+    fields.fail("version", "must be 1, the only one this program reads");
+  const JsonFields store = fields.object("store");
+  return {.file = file,
+          .method = fields.text("method"),
+          .scheme = fields.text("scheme"),
+          .members = fields.whole("members", 1),
+          .store_path = store.text("path"),
+          .store_sha256 = store.text("sha256"),
+          .split = fields.text("split"),
+          .shape = {.ways = fields.whole("ways", 1),
+                    .shots = fields.whole("shots", 1),
+                    .queries = fields.whole("queries", 1)},
+          .seed = fields.whole("seed", 0),
+          .protocol = fields.text("protocol"),
+          .episode_accuracy = episode_accuracies(fields)};
+}
+
+// "seed 0 and 1" for everything that decides the episodes and is not the same.
+std::vector<std::string> differences(const RecordedResult& a, const RecordedResult& b) {
+  std::vector<std::string> found;
+  const auto check = [&](const char* what, const auto& of_a, const auto& of_b) {
+    if (of_a != of_b) found.push_back(fmt::format("{} {} and {}", what, of_a, of_b));
+  };
+  check("ways", a.shape.ways, b.shape.ways);
+  check("shots", a.shape.shots, b.shape.shots);
+  check("queries", a.shape.queries, b.shape.queries);
+  check("episodes", a.episode_accuracy.size(), b.episode_accuracy.size());
+  check("seed", a.seed, b.seed);
+  check("protocol", a.protocol, b.protocol);
+  check("split", a.split, b.split);
+  check("store sha256", a.store_sha256, b.store_sha256);
+  return found;
+}
+
+std::vector<const RecordedResult*> with_shots(const std::vector<RecordedResult>& results,
+                                              std::size_t shots) {
+  std::vector<const RecordedResult*> found;
+  for (const RecordedResult& result : results)
+    if (result.shape.shots == shots) found.push_back(&result);
+  return found;
+}
+
+[[noreturn]] void refuse_unmatched(const RecordedResult& result, const std::string& other_file,
+                                   const std::string& why) {
+  throw data_error(
+      fmt::format("{}: {}, {}-shot, cannot be compared with {}: {}; evaluate what is missing",
+                  result.file, result.method, result.shape.shots, other_file, why));
+}
+
+const RecordedResult& partner_of(const RecordedResult& result,
+                                 const std::vector<RecordedResult>& others) {
+  const std::string& file = others.front().file;
+  std::vector<const RecordedResult*> candidates = with_shots(others, result.shape.shots);
+  if (candidates.empty())
+    refuse_unmatched(result, file,
+                     fmt::format("it has no result with {} shots", result.shape.shots));
+  if (candidates.size() > 1)
+    std::erase_if(candidates,
+                  [&](const RecordedResult* other) { return other->method != result.method; });
+  if (candidates.size() != 1)
+    refuse_unmatched(result, file,
+                     fmt::format("it has several results with {} shots, {} of them of this method",
+                                 result.shape.shots, candidates.size()));
+  return *candidates.front();
+}
+
+std::string probability(double p) {
+  return p < 0.001 ? "p < 0.001" : fmt::format("p = {:.3f}", p);
+}
+
+ordered_json side_json(const RecordedResult& result, const Estimate& accuracy) {
+  return {{"file", result.file},       {"method", result.method},   {"scheme", result.scheme},
+          {"members", result.members}, {"accuracy", accuracy.mean}, {"ci95", accuracy.ci95}};
+}
+
+ordered_json to_json(const Comparison& comparison) {
+  const RecordedResult& a = comparison.a;
+  ordered_json object = {
+      {"split", a.split},
+      {"ways", a.shape.ways},
+      {"shots", a.shape.shots},
+      {"queries", a.shape.queries},
+      {"episodes", a.episode_accuracy.size()},
+      {"seed", a.seed},
+      {"protocol", a.protocol},
+      {"store", {{"path", a.store_path}, {"sha256", a.store_sha256}}},
+      {"a", side_json(a, comparison.accuracy_a)},
+      {"b", side_json(comparison.b, comparison.accuracy_b)},
+      {"difference", comparison.difference.mean},
+      {"ci95", comparison.difference.ci95},
+      {"t_test", nullptr},
+      {"sign_test",
+       {{"won", comparison.sign_test.positive},
+        {"lost", comparison.sign_test.negative},
+        {"tied", comparison.sign_test.ties},
+        {"p", comparison.sign_test.p}}},
+      {"verdict", comparison.verdict()},
+  };
+  if (const auto& test = comparison.t_test)
+    object["t_test"] = {
+        {"t", test->t}, {"degrees_of_freedom", test->degrees_of_freedom}, {"p", test->p}};
+  return object;
+}
+
+}  // namespace
+
+std::vector<RecordedResult> read_results(const std::filesystem::path& file) {
+  const std::string where = file.string();
+  const json document = read_json(file);
+  if (!document.is_array()) return {recorded_result(document, where, where)};
+  if (document.empty()) throw data_error(where + ": is an empty list, so it holds no result");
+  std::vector<RecordedResult> results;
+  for (const json& object : document)
+    results.push_back(
+        recorded_result(object, where, fmt::format("{}: result {}", where, results.size())));
+  return results;
+}
+
+std::string Comparison::verdict() const {
+  if (!t_test) return "no difference can be claimed from a single episode";
+  if (!(t_test->p < kLevel))
+    return fmt::format("no difference can be claimed, {}", probability(t_test->p));
+  return fmt::format("{} is better, {}", difference.mean > 0 ? "B" : "A", probability(t_test->p));
+}
+
+Comparison compare(const RecordedResult& a, const RecordedResult& b) {
+  const std::vector<std::string> found = differences(a, b);
+  if (!found.empty())
+    throw data_error(
+        fmt::format("{} and {} are results of different episodes: {}; only results on the same "
+                    "episodes can be compared",
+                    a.file, b.file, fmt::join(found, ", ")));
+  std::vector<double> paired;
+  for (std::size_t i = 0; i < a.episode_accuracy.size(); ++i)
+    paired.push_back(b.episode_accuracy[i] - a.episode_accuracy[i]);
+  return {.a = a,
+          .b = b,
+          .accuracy_a = estimate(a.episode_accuracy),
+          .accuracy_b = estimate(b.episode_accuracy),
+          .difference = estimate(paired),
+          .t_test = t_test(paired),
+          .sign_test = sign_test(paired)};
+}
+
+std::vector<Comparison> compare_within(const std::filesystem::path& file) {
+  const std::vector<RecordedResult> results = read_results(file);
+  std::vector<Comparison> comparisons;
+  for (const RecordedResult& result : results) {
+    const RecordedResult& first = *with_shots(results, result.shape.shots).front();
+    if (&first != &result) comparisons.push_back(compare(first, result));
+  }
+  if (comparisons.empty())
+    throw data_error(
+        fmt::format("{}: holds one result for each number of shots, so there is nothing to compare "
+                    "within it; give a second file",
+                    file.string()));
+  return comparisons;
+}
+
+std::vector<Comparison> compare_files(const std::filesystem::path& a,
+                                      const std::filesystem::path& b) {
+  const std::vector<RecordedResult> of_a = read_results(a);
+  const std::vector<RecordedResult> of_b = read_results(b);
+  if (of_a.size() == 1 && of_b.size() == 1) return {compare(of_a.front(), of_b.front())};
+  std::vector<Comparison> comparisons;
+  std::vector<const RecordedResult*> used;
+  for (const RecordedResult& result : of_b) {
+    used.push_back(&partner_of(result, of_a));
+    comparisons.push_back(compare(*used.back(), result));
+  }
+  for (const RecordedResult& result : of_a)
+    if (std::ranges::find(used, &result) == used.end())
+      refuse_unmatched(result, b.string(), "it has no result that goes with it");
+  return comparisons;
+}
+
+void write_comparisons(std::span<const Comparison> comparisons, const std::filesystem::path& file) {
+  ordered_json list = ordered_json::array();
+  for (const Comparison& comparison : comparisons) list.push_back(to_json(comparison));
+  const ordered_json document = {{"format", "deepvoro-comparison"},
+                                 {"version", 1},
+                                 {"comparisons", list},
+                                 {"program", {{"version", version()}, {"commit", commit()}}}};
+  AtomicFile out(file);
+  out.write(document.dump(1, ' ', false, ordered_json::error_handler_t::replace));
+  out.write("\n");
+  out.commit();
+}
+
+}  // namespace deepvoro

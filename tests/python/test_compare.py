@@ -1,0 +1,167 @@
+"""Paired comparisons of result files, against SciPy."""
+import json
+
+import numpy as np
+import pytest
+from reference import Task, ci95
+
+stats = pytest.importorskip("scipy.stats", reason="no SciPy to compare with: apt-get install python3-scipy")
+
+TASK = Task(ways=4, shots=2, queries=6, episodes=40, seed=2)
+
+
+def result(accuracy, **changes):
+    fields = {"format": "deepvoro-result", "version": 1, "method": "vd", "split": "novel", "ways": 5, "shots": 1}
+    fields |= {"queries": 15, "episodes": len(accuracy), "seed": 0, "protocol": "deepvoro", "scheme": "full"}
+    fields |= {"members": 1, "episode_accuracy": list(accuracy), "store": {"path": "store", "sha256": "0f"}}
+    return fields | changes
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_json(name, document):
+        (tmp_path / name).write_text(json.dumps(document))
+        return tmp_path / name
+
+    return write_json
+
+
+@pytest.fixture
+def compare(deepvoro, tmp_path):
+    def run(*files):
+        process = deepvoro("compare", *files, "--json", tmp_path / "comparison.json")
+        assert process.returncode == 0, process.stderr
+        assert process.stderr == ""
+        return json.loads((tmp_path / "comparison.json").read_text())["comparisons"], process.stdout
+
+    return run
+
+
+def accuracies(random, episodes, shift=0.0):
+    return np.round(np.clip(random.normal(45 + shift, 8, size=episodes), 0, 75)) * 100 / 75
+
+
+def sign_test(differences):
+    won, lost = int((differences > 0).sum()), int((differences < 0).sum())
+    return won, lost, stats.binomtest(won, won + lost).pvalue if won + lost else 1.0
+
+
+def assert_agrees(comparison, a, b):
+    differences = b - a
+    assert comparison["a"]["accuracy"] == pytest.approx(a.mean(), rel=1e-12)
+    assert comparison["b"]["ci95"] == pytest.approx(ci95(b), rel=1e-12)
+    assert comparison["difference"] == pytest.approx(differences.mean(), rel=1e-12)
+    assert comparison["ci95"] == pytest.approx(ci95(differences), rel=1e-12)
+    expected = stats.ttest_rel(b, a)
+    assert comparison["t_test"]["t"] == pytest.approx(expected.statistic, rel=1e-9)
+    assert comparison["t_test"]["p"] == pytest.approx(expected.pvalue, rel=1e-9, abs=0)
+    won, lost, p = sign_test(differences)
+    sign = comparison["sign_test"]
+    assert (sign["won"], sign["lost"], sign["tied"]) == (won, lost, len(a) - won - lost)
+    assert sign["p"] == pytest.approx(p, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("episodes", [2, 3, 10, 999, 2000, 20000])
+@pytest.mark.parametrize("shift", [-0.1, 0.0, 0.3, 2.0])
+def test_statistics_are_those_of_scipy(compare, write, episodes, shift):
+    random = np.random.RandomState(episodes)
+    a, b = accuracies(random, episodes), accuracies(random, episodes, shift)
+    comparisons, _ = compare(write("a.json", result(a)), write("b.json", result(b)))
+    assert_agrees(comparisons[0], a, b)
+
+
+def test_probabilities_near_the_smallest_double(compare, write):
+    random = np.random.RandomState(0)
+    a = np.round(random.uniform(10, 30, size=980))
+    b = a + 1 + random.randint(0, 60, size=980)
+    comparisons, stdout = compare(write("a.json", result(a)), write("b.json", result(b)))
+    assert 0 < comparisons[0]["t_test"]["p"] < 1e-290
+    assert 0 < comparisons[0]["sign_test"]["p"] < 1e-290
+    assert_agrees(comparisons[0], a, b)
+    assert stdout.splitlines()[-1] == "B is better, p < 0.001"
+
+
+def test_equal_results(compare, write):
+    a = accuracies(np.random.RandomState(1), 50)
+    comparisons, stdout = compare(write("a.json", result(a)), write("b.json", result(a)))
+    assert comparisons[0]["t_test"] == {"t": 0, "degrees_of_freedom": 49, "p": 1}
+    assert comparisons[0]["sign_test"] == {"won": 0, "lost": 0, "tied": 50, "p": 1}
+    assert stdout.splitlines()[-1].startswith("no difference can be claimed")
+
+
+def test_one_episode(compare, write):
+    comparisons, stdout = compare(write("a.json", result([20.0])), write("b.json", result([80.0])))
+    assert comparisons[0]["t_test"] is None
+    assert comparisons[0]["difference"] == 60
+    assert stdout.splitlines()[-1].startswith("no difference can be claimed")
+
+
+def test_evaluations_of_one_call(deepvoro, compare, make_store, tmp_path):
+    store, file = make_store(dim=8), tmp_path / "results.json"
+    flags = ["--ways", 4, "--queries", 6, "--episodes", 40, "--shots", "1,3", "--method", "vd,deepvoro,deepvoro++"]
+    table = deepvoro("evaluate", store, *flags, "--json", file)
+    assert table.returncode == 0, table.stderr
+    comparisons, stdout = compare(file)
+    results = json.loads(file.read_text())
+    assert [(c["shots"], c["a"]["method"], c["b"]["method"]) for c in comparisons] == [
+        (shots, "vd", method) for shots in (1, 3) for method in ("deepvoro", "deepvoro++")
+    ]
+    for comparison, (a, b) in zip(comparisons, [(0, 1), (0, 2), (3, 4), (3, 5)]):
+        assert_agrees(comparison, *(np.array(results[i]["episode_accuracy"]) for i in (a, b)))
+        difference = f"{comparison['difference']:+.2f} ± {comparison['ci95']:.2f}"
+        assert difference in table.stdout and difference in stdout
+    assert sum("p " in line and "claimed" in line or "is better" in line for line in stdout.splitlines()) == 4
+
+
+@pytest.fixture
+def refusal(deepvoro, tmp_path):
+    def refused(*files, code=3, mentions=()):
+        process = deepvoro("compare", *files, "--json", tmp_path / "comparison.json")
+        assert process.returncode == code, process.stderr
+        assert len(process.stderr.splitlines()) == 1
+        assert process.stdout == ""
+        assert not (tmp_path / "comparison.json").exists()
+        for expected in mentions:
+            assert expected in process.stderr
+
+    return refused
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"ways": 4}, {"shots": 5}, {"queries": 16}, {"seed": 1}, {"protocol": "dc"}, {"split": "val"},
+     {"store": {"path": "store", "sha256": "0e"}}],
+    ids=lambda change: next(iter(change)),
+)
+def test_different_episodes(refusal, write, change):
+    a, b = write("a.json", result([50.0, 60.0])), write("b.json", result([50.0, 60.0], **change))
+    refusal(a, b, mentions=["a.json", "b.json", next(iter(change))])
+
+
+def test_different_numbers_of_episodes(refusal, write):
+    refusal(write("a.json", result([50.0])), write("b.json", result([50.0, 60.0])), mentions=["episodes 1 and 2"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "[[]]", "null", "7", '{"format":"deepvoro-result"}', "[" * 100_000, '{"episode_accuracy":[NaN]}',
+     json.dumps(result([50.0, None])), json.dumps(result([50.0], members="many")), json.dumps(result([50.0], episodes=9))],
+    ids=range(12),
+)
+def test_file_that_is_no_result(refusal, write, tmp_path, text):
+    (tmp_path / "bad.json").write_text(text)
+    refusal(write("a.json", result([50.0])), tmp_path / "bad.json", mentions=["bad.json"])
+
+
+def test_missing_file(refusal, write):
+    refusal(write("a.json", result([50.0])), "none.json", mentions=["none.json"])
+
+
+def test_wrong_usage(refusal, write):
+    refusal(code=2)
+    file = write("a.json", result([50.0]))
+    refusal(file, file, file, code=2)
+
+
+def test_single_result_alone(refusal, write):
+    refusal(write("a.json", result([50.0])), mentions=["second file"])
