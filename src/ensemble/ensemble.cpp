@@ -1,6 +1,7 @@
 #include "deepvoro/ensemble/ensemble.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "deepvoro/ensemble/influence_field.hpp"
 
@@ -22,6 +23,22 @@ Progress part_of(const Progress& whole, std::size_t index, std::size_t count) {
   return [=](double fraction) {
     whole((static_cast<double>(index) + fraction) / static_cast<double>(count));
   };
+}
+
+std::vector<std::uint64_t> correct_of_each_member(const Arena& arena, const Pool& members,
+                                                  const Progress& progress) {
+  const std::vector<std::size_t> order = streaming_order(members);
+  // Sums of whole numbers do not depend on the order in which threads add to them.
+  std::vector<std::atomic<std::uint64_t>> correct(members.size());
+  stream_members(
+      arena, picked(members, order), {0, arena.episodes.size()},
+      [&](std::size_t streamed, std::size_t, std::span<const double> terms) {
+        correct[order[streamed]].fetch_add(
+            correct_queries(terms, arena.episodes.shape(), arena.influence),
+            std::memory_order_relaxed);
+      },
+      progress);
+  return {correct.begin(), correct.end()};
 }
 
 std::vector<double> evaluate_ensemble(const Arena& arena, const Selection& selection,

@@ -21,23 +21,10 @@ void check_size(std::size_t size, std::size_t members) {
         "--size {}: must be from 1 to {}, the number of members in the pool", size, members));
 }
 
-// Correct queries, [members][episodes]: whole numbers, whose sums do not depend on any order.
+// Correct queries, [sizes][episodes].
 using CorrectCounts = std::vector<std::vector<std::uint32_t>>;
 
-CorrectCounts counts_of_each_member(const Arena& arena, const Pool& members,
-                                    const Progress& progress) {
-  const std::size_t episodes = arena.episodes.size();
-  CorrectCounts correct(members.size(), std::vector<std::uint32_t>(episodes));
-  stream_members(
-      arena, members, {0, episodes},
-      [&](std::size_t member, std::size_t episode, std::span<const double> terms) {
-        correct[member][episode] = correct_queries(terms, arena.episodes.shape(), arena.influence);
-      },
-      progress);
-  return correct;
-}
-
-// The same for the ensembles of the first 1, 2, ... members.
+// Of the ensembles of the first 1, 2, ... members.
 CorrectCounts counts_of_growing_ensemble(const Arena& arena, const Pool& members,
                                          const Progress& progress) {
   const std::size_t episodes = arena.episodes.size();
@@ -90,11 +77,9 @@ ValidationRanking ValidationRanking::measure(const FeatureStore& store, const Po
   const EpisodeList episodes = draw_episodes(store, "val", plan);
   const Arena arena{store, "val", episodes, influence, threads};
 
-  const std::vector<std::size_t> stream = streaming_order(pool);
-  const std::vector<double> streamed = mean_accuracies(
-      counts_of_each_member(arena, picked(pool, stream), part_of(progress, 0, 2)), plan.shape);
-  std::vector<double> accuracy(pool.size());
-  for (std::size_t i = 0; i < stream.size(); ++i) accuracy[stream[i]] = streamed[i];
+  std::vector<double> accuracy;
+  for (const std::uint64_t correct : correct_of_each_member(arena, pool, part_of(progress, 0, 2)))
+    accuracy.push_back(percent_of_queries(correct, plan.shape, plan.count));
 
   std::vector<std::size_t> order(pool.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
@@ -17,6 +18,12 @@ using ScoreSink = std::function<void(std::span<const double> scores)>;
 [[nodiscard]] std::vector<double> evaluate_ensemble(const Arena& arena, const Selection& selection,
                                                     const ScoreSink& scores = {},
                                                     const Progress& progress = {});
+
+// How many queries of all episodes together each member assigns rightly on its own. Members may
+// come in any order.
+[[nodiscard]] std::vector<std::uint64_t> correct_of_each_member(const Arena& arena,
+                                                                const Pool& members,
+                                                                const Progress& progress = {});
 
 // Episodes in batches whose influence field has a bounded size, so that very many ways or episodes
 // need more time instead of more memory.
