@@ -25,9 +25,7 @@ std::string duration(double seconds) {
 }  // namespace
 
 ProgressBar::ProgressBar(std::string label)
-    : label_(std::move(label)),
-      on_terminal_(::isatty(STDERR_FILENO) != 0),
-      started_(now_seconds()) {}
+    : label_(std::move(label)), on_terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 ProgressBar::~ProgressBar() {
   if (shown_) std::fputs("\r\033[K", stderr);
@@ -42,13 +40,17 @@ void ProgressBar::show(double fraction) {
   constexpr double interval = 0.1;
   constexpr int width = 30;
   const double now = now_seconds();
+  if (!start_) start_ = {now, fraction};
   if (now - last_shown_ < interval || fraction <= 0) return;
   last_shown_ = now;
   shown_ = true;
-  const double left = (now - started_) * (1 - fraction) / fraction;
+  const double done = fraction - start_->fraction;
+  const std::string left =
+      done > 0 ? fmt::format(", {} left", duration((now - start_->seconds) * (1 - fraction) / done))
+               : "";
   const auto filled = static_cast<int>(fraction * width);
-  const std::string line = fmt::format("\r\033[K{} [{:=<{}}{: <{}}] {:3.0f}%, {} left", label_, "",
-                                       filled, "", width - filled, 100 * fraction, duration(left));
+  const std::string line = fmt::format("\r\033[K{} [{:=<{}}{: <{}}] {:3.0f}%{}", label_, "", filled,
+                                       "", width - filled, 100 * fraction, left);
   std::fputs(line.c_str(), stderr);
   std::fflush(stderr);
 }

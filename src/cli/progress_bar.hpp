@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "deepvoro/ensemble/engine.hpp"
@@ -19,12 +20,18 @@ class ProgressBar {
   [[nodiscard]] Progress callback();
 
  private:
+  // Where work began: an earlier run may have done a part of it.
+  struct Start {
+    double seconds;
+    double fraction;
+  };
+
   void show(double fraction);
 
   std::string label_;
   bool on_terminal_;
   bool shown_ = false;
-  double started_;
+  std::optional<Start> start_;
   double last_shown_ = 0;
 };
 
