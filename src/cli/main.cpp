@@ -13,6 +13,7 @@
 #include "deepvoro/core/version.hpp"
 #include "evaluate_command.hpp"
 #include "store_command.hpp"
+#include "tune_command.hpp"
 
 namespace {
 
@@ -62,6 +63,7 @@ void describe(CLI::App& program) {
       "\nExample:\n  deepvoro evaluate data/quickdraw --method vd,deepvoro --shots 1,5\n\n"
       "Exit codes: 0 done, 2 wrong usage, 3 bad or missing data, 4 internal error.");
   deepvoro::add_evaluate_command(program);
+  deepvoro::add_tune_command(program);
   deepvoro::add_compare_command(program);
   deepvoro::add_store_command(program);
 }

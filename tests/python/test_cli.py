@@ -21,7 +21,8 @@ def store(make_store):
     return make_store(dim=64)
 
 
-@pytest.mark.parametrize("command", [[], ["evaluate"], ["compare"], ["store"]], ids=["program", "evaluate", "compare", "store"])
+@pytest.mark.parametrize("command", [[], ["evaluate"], ["tune"], ["compare"], ["store"]],
+                         ids=["program", "evaluate", "tune", "compare", "store"])
 def test_help_shows_an_example(deepvoro, command):
     process = deepvoro(*command, "--help")
     assert process.returncode == 0

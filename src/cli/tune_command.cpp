@@ -1,0 +1,138 @@
+#include "tune_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/study/tune.hpp"
+#include "episode_options.hpp"
+#include "progress_bar.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr const char* kFooter = R"(
+Everything is chosen on episodes of the split val. deepvoro: the best transformations on all views.
+deepvoro++: the best two of them, and for each R the best beta. vd: the best transformation on the
+first view. Interrupted, the same command goes on where it stopped.
+
+Examples:
+  deepvoro tune data/quickdraw --method deepvoro --shots 5 --out pool.json
+  deepvoro evaluate data/quickdraw --method deepvoro --shots 5 --pool pool.json
+  deepvoro tune data/quickdraw --method deepvoro++ --shots 1 --betas 1,2,4,8 --out pool.json)";
+
+struct TuneCommand {
+  std::string store;
+  std::string method;
+  std::string split = "val";
+  std::string out;
+  EpisodeOptions episodes;
+  Tuning request;
+
+  void run() const;
+};
+
+template <class T>
+CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<T>& values,
+                      const std::string& help) {
+  return app.add_option(name, values, help)->delimiter(',')->allow_extra_args(false);
+}
+
+void print_transforms(const TuningResult& result) {
+  fmt::print("{} of {} transformations\nlambda       b   val %\n", result.top_k,
+             result.transforms.size());
+  for (std::size_t i = 0; i < result.top_k; ++i) {
+    const TriedTransform& tried = result.transforms[i];
+    fmt::print("{:>6}  {:>6}  {:>6.2f}\n", tried.transform.lambda, tried.transform.b,
+               tried.val_accuracy);
+  }
+}
+
+void print_surrogates(const TuningResult& result, const TuningGrid& grid) {
+  if (result.surrogates.empty()) return;
+  fmt::print("the best of {} beta for each R\n     R    beta   val %\n", grid.betas.size());
+  const double largest = std::ranges::max(grid.betas);
+  bool at_the_end = false;
+  for (const TriedSurrogate& tried : result.surrogates) {
+    if (!tried.is_chosen) continue;
+    fmt::print("{:>6}  {:>6}  {:>6.2f}\n", tried.surrogate.R, tried.surrogate.beta,
+               tried.val_accuracy);
+    at_the_end = at_the_end || tried.surrogate.beta == largest;
+  }
+  if (at_the_end && grid.betas.size() > 1)
+    fmt::print("note: beta {} is the largest tried; larger --betas may do better\n", largest);
+}
+
+void TuneCommand::run() const {
+  if (split != "val")
+    throw usage_error(fmt::format(
+        "--split {}: tune chooses on val alone; what is chosen on the classes that are evaluated "
+        "afterwards is test leakage",
+        split));
+  Tuning tuning = request;
+  tuning.method = method_named(method);
+  tuning.plan = episodes.resolved();
+  check(tuning);
+  const FeatureStore features(store);
+  const EpisodePlan& plan = tuning.plan;
+  std::optional<ProgressBar> bar(fmt::format("tune {}, {}-shot", method, plan.shape.shots));
+  const TuningResult result = tune(features, tuning, out, bar->callback());
+  bar.reset();
+
+  if (result.resumed_steps > 0)
+    fmt::print(stderr, "went on after {} of {} steps, which an earlier run had done\n",
+               result.resumed_steps, result.steps);
+  fmt::print(
+      "{}, split val: {}-way {}-shot, {} queries a class, {} episodes, seed {}, protocol {}\n",
+      store, plan.shape.ways, plan.shape.shots, plan.shape.queries, plan.count, plan.seed,
+      episodes.protocol);
+  print_transforms(result);
+  print_surrogates(result, tuning.grid);
+  fmt::print("{}: {} {}\n", out, result.members.size(),
+             result.members.size() == 1 ? "member" : "members");
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& program) {
+  auto command = std::make_shared<TuneCommand>();
+  Tuning& request = command->request;
+  TuningGrid& grid = request.grid;
+
+  CLI::App* app = program.add_subcommand("tune", "choose the members of a method on the split val");
+  app->footer(kFooter);
+  app->add_option("STORE", command->store, "feature store (a folder) with a split val")->required();
+  app->add_option("--method", command->method, "vd, deepvoro or deepvoro++")->required();
+  app->add_option(kShotsNames, command->episodes.plan.shape.shots,
+                  "labelled samples of each class, as in the evaluation to come")
+      ->required()
+      ->check(whole_number());
+  app->add_option("--out", command->out, "pool file to write, for deepvoro evaluate --pool")
+      ->required();
+  add_episode_options(*app, command->episodes, "seed of the episodes");
+  app->add_option("--top-k", request.top_k, "transformations to take [8; deepvoro++ 2]")
+      ->check(whole_number());
+  add_list(*app, "--views", request.views, "views to take, with commas; every view if not given");
+  add_list(*app, "--lambdas", grid.lambdas,
+           "powers to try; 0 is the logarithm, tried with every one of --biases")
+      ->capture_default_str();
+  add_list(*app, "--biases", grid.biases, "b to try with the logarithm")->capture_default_str();
+  add_list(*app, "--neighbours", grid.neighbours, "R of deepvoro++, all of them taken")
+      ->check(whole_number())
+      ->capture_default_str();
+  add_list(*app, "--betas", grid.betas, "beta to try for each R of deepvoro++")
+      ->capture_default_str();
+  app->add_flag("--signed", request.is_signed,
+                "signed transformations, for features with negative values (CLIP, DINO)");
+  add_threads_option(*app, request.threads);
+  // Only there to say why it is not there.
+  app->add_option("--split", command->split)->group("");
+  app->callback([command] { command->run(); });
+}
+
+}  // namespace deepvoro

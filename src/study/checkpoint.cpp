@@ -1,0 +1,102 @@
+#include "checkpoint.hpp"
+
+#include <fmt/format.h>
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/files.hpp"
+#include "features/json_file.hpp"
+#include "features/sha256.hpp"
+
+namespace deepvoro {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormat = "deepvoro-checkpoint";
+
+// "seed 1, not 0", or just the name of what is too long to show.
+std::string first_difference(const json& theirs, const json& ours) {
+  constexpr std::size_t short_enough = 40;
+  for (const auto& [key, value] : ours.items()) {
+    const json other = theirs.is_object() ? theirs.value(key, json()) : json();
+    if (other == value) continue;
+    const std::string is = other.dump();
+    const std::string should_be = value.dump();
+    if (is.size() + should_be.size() > short_enough) return "another " + key;
+    return fmt::format("{} {}, not {}", key, is, should_be);
+  }
+  return "other options";
+}
+
+}  // namespace
+
+Checkpoint::Checkpoint(std::filesystem::path file, const nlohmann::ordered_json& request)
+    : file_(std::move(file)), request_(json::parse(request.dump())) {
+  std::error_code unreadable;
+  if (std::filesystem::exists(file_, unreadable))
+    read();
+  else
+    write();  // shows early whether it can be written
+}
+
+void Checkpoint::read() {
+  json document;
+  try {
+    document = read_json(file_);
+  } catch (const Error&) {
+    refuse_as_damaged();
+  }
+  if (!document.is_object() || document.value("format", json()) != kFormat ||
+      document.value("version", json()) != 1)
+    refuse_as_damaged();
+  const json theirs = document.value("request", json());
+  if (theirs != request_)
+    throw data_error(fmt::format(
+        "{}: is the checkpoint of another run ({}); finish that one, or delete the file to start "
+        "afresh",
+        file_.string(), first_difference(theirs, request_)));
+  try {
+    steps_ = document.at("steps").get<std::vector<Step>>();
+  } catch (const json::exception&) {
+    refuse_as_damaged();
+  }
+  if (document.value("sha256", json()) != checksum()) refuse_as_damaged();
+}
+
+void Checkpoint::append(Step step) {
+  steps_.push_back(std::move(step));
+  write();
+}
+
+void Checkpoint::write() const {
+  const json document = {{"format", kFormat},
+                         {"version", 1},
+                         {"request", request_},
+                         {"steps", steps_},
+                         {"sha256", checksum()}};
+  AtomicFile out(file_);
+  out.write(document.dump());
+  out.write("\n");
+  out.commit();
+}
+
+void Checkpoint::remove() const {
+  std::error_code already_gone;
+  std::filesystem::remove(file_, already_gone);
+}
+
+void Checkpoint::refuse_as_damaged() const {
+  throw data_error(fmt::format("{}: is no checkpoint, or a damaged one; delete it to start afresh",
+                               file_.string()));
+}
+
+std::string Checkpoint::checksum() const {
+  const std::string text = request_.dump() + json(steps_).dump();
+  return sha256_hex(std::as_bytes(std::span(text)));
+}
+
+}  // namespace deepvoro
