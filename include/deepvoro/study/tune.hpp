@@ -16,8 +16,8 @@ struct TuningGrid {
   std::vector<double> lambdas{0, 0.25, 0.5, 0.75, 1, 1.5, 2};
   std::vector<double> biases{0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.2, 0.3, 0.4, 0.5, 1, 1.5, 2, 2.5};
   std::vector<std::size_t> neighbours{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-  std::vector<double> betas{0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5,
-                            5.5, 6, 6.5, 7, 7.5, 8, 8.5, 9, 9.5, 10};
+  std::vector<double> betas{0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4,  4.5, 5,  5.5, 6,
+                            6.5, 7, 7.5, 8, 8.5, 9, 9.5, 10, 12,  16, 24,  32};
 };
 
 // What is to be tuned. There is no split to choose: tuning knows the validation split alone.
