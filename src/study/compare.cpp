@@ -112,7 +112,7 @@ const RecordedResult& partner_of(const RecordedResult& result,
 }
 
 std::string probability(double p) {
-  return p < 0.001 ? "p < 0.001" : fmt::format("p = {:.3f}", p);
+  return p < 0.001 ? "p < 0.001" : fmt::format("p = {:.3g}", p);
 }
 
 ordered_json side_json(const RecordedResult& result, const Estimate& accuracy) {

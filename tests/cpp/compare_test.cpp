@@ -67,9 +67,9 @@ TEST_F(CompareTest, SaysInWordsWhoIsBetter) {
   std::vector<double> wavering(90);
   for (std::size_t i = 0; i < wavering.size(); ++i) wavering[i] = i % 2 == 0 ? 48 : 53;
   RecordedResult b = a;
-  EXPECT_EQ(compare(a, b).verdict(), "no difference can be claimed, p = 1.000");
+  EXPECT_EQ(compare(a, b).verdict(), "no difference can be claimed, p = 1");
   b.episode_accuracy = wavering;
-  EXPECT_EQ(compare(a, b).verdict(), "no difference can be claimed, p = 0.062");
+  EXPECT_EQ(compare(a, b).verdict(), "no difference can be claimed, p = 0.0624");
   for (double& value : b.episode_accuracy) value += 1;
   EXPECT_EQ(compare(a, b).verdict(), "B is better, p < 0.001");
   EXPECT_EQ(compare(b, a).verdict(), "A is better, p < 0.001");

@@ -116,6 +116,14 @@ TEST(PoolFile, IsReadAsTheContractShowsIt) {
             (Pool{{"s84_r0_f0", {.lambda = 0.5}, Voronoi{}}, surrogate, surrogate}));
 }
 
+TEST(PoolFile, MaySayHowItWasTuned) {
+  const TemporaryFolder folder;
+  write_file(folder / "pool.json", R"({"format":"deepvoro-pool","version":1,
+    "tuning":{"split":"val","grid":{"lambdas":[0.5]}},"members":[
+    {"view":"a","w":1.0,"b":0.0,"lambda":0.5,"geometry":"vd","val_accuracy":71.25}]})");
+  EXPECT_EQ(read_pool(folder / "pool.json"), (Pool{{"a", {.lambda = 0.5}, Voronoi{}}}));
+}
+
 class BrokenPoolFile : public ::testing::Test {
  protected:
   void expect_refused(const json& document, std::initializer_list<std::string_view> fragments) {
@@ -168,6 +176,7 @@ TEST_F(BrokenPoolFile, IsRefusedWithTheNameOfTheKeyOfAMember) {
       {"beta", {-1, "3"}},
       {"gamma", {-0.5, "1", nullptr}},
       {"signed", {0, "yes"}},
+      {"val_accuracy", {-1, "high", nullptr}},
   };
   for (const auto& [key, values] : wrong)
     for (const json& value : values) {
