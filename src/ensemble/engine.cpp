@@ -414,6 +414,19 @@ void add_members(const Arena& arena, const Pool& members, EpisodeRange range, In
   stream(arena, members, range, make_visitor, progress);
 }
 
+void count_members(const Arena& arena, const Pool& members, EpisodeRange range,
+                   const CountVisitor& visit, const Progress& progress) {
+  // Whatever alpha is, the influence of a single center falls with its distance.
+  const Influence nearest(1);
+  const auto make_visitor = [&]<class Real>() -> LaneVisitor<Real> {
+    return [&](std::size_t member, std::size_t episode, MatrixView<const Real> values,
+               MatrixView<double>) {
+      visit(member, episode, correct_queries(values, arena.episodes.shape(), nearest));
+    };
+  };
+  stream(arena, members, range, make_visitor, progress);
+}
+
 std::vector<std::size_t> streaming_order(const Pool& members) {
   const auto place_of_first = [&](const Configuration& member, auto same) {
     const auto first = std::ranges::find_if(

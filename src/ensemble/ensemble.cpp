@@ -30,12 +30,10 @@ std::vector<std::uint64_t> correct_of_each_member(const Arena& arena, const Pool
   const std::vector<std::size_t> order = streaming_order(members);
   // Sums of whole numbers do not depend on the order in which threads add to them.
   std::vector<std::atomic<std::uint64_t>> correct(members.size());
-  stream_members(
+  count_members(
       arena, picked(members, order), {0, arena.episodes.size()},
-      [&](std::size_t streamed, std::size_t, std::span<const double> terms) {
-        correct[order[streamed]].fetch_add(
-            correct_queries(terms, arena.episodes.shape(), arena.influence),
-            std::memory_order_relaxed);
+      [&](std::size_t streamed, std::size_t, std::uint32_t of_episode) {
+        correct[order[streamed]].fetch_add(of_episode, std::memory_order_relaxed);
       },
       progress);
   return {correct.begin(), correct.end()};

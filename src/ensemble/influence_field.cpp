@@ -41,21 +41,31 @@ void InfluenceField::scores(std::size_t episode, std::span<double> out) const {
 }
 
 std::uint32_t InfluenceField::correct_queries(std::size_t episode) const {
-  // As F, the true class must be ahead of every smaller index and not behind any larger one.
-  const double sign = influence_.sign();
+  const MatrixView<const double> sums(sums_.row(episode * shape_.ways), shape_.ways, sums_.cols(),
+                                      sums_.stride());
+  return deepvoro::correct_queries(sums, shape_, influence_);
+}
+
+template <class Real>
+std::uint32_t correct_queries(MatrixView<const Real> terms, const EpisodeShape& shape,
+                              Influence influence) {
+  const auto sign = static_cast<Real>(influence.sign());
   std::uint32_t correct = 0;
-  for (std::size_t q = 0; q < shape_.total_queries(); ++q) {
-    const std::size_t true_class = q / shape_.queries;
-    const double* sums = sums_.row(episode * shape_.ways) + q;
-    const double of_true = sign * sums[true_class * sums_.stride()];
-    bool wins = true;
-    for (std::size_t k = 0; k < shape_.ways; ++k) {
-      const double of_other = sign * sums[k * sums_.stride()];
-      wins &= k < true_class ? of_true > of_other : of_true >= of_other;
+  for (std::size_t way = 0; way < shape.ways; ++way)
+    for (std::size_t q = way * shape.queries; q < (way + 1) * shape.queries; ++q) {
+      const Real* of_query = terms.data() + q;
+      const Real of_true = sign * of_query[way * terms.stride()];
+      bool is_largest = true;
+      for (std::size_t k = 0; k < shape.ways; ++k) {
+        const Real of_other = sign * of_query[k * terms.stride()];
+        is_largest &= k < way ? of_true > of_other : of_true >= of_other;
+      }
+      correct += is_largest ? 1 : 0;
     }
-    if (wins) ++correct;
-  }
   return correct;
 }
+
+template std::uint32_t correct_queries(MatrixView<const float>, const EpisodeShape&, Influence);
+template std::uint32_t correct_queries(MatrixView<const double>, const EpisodeShape&, Influence);
 
 }  // namespace deepvoro

@@ -22,6 +22,7 @@ class SurrogateEpisode {
         prototype_to_base_(shape.ways, bases),
         features_(shape.ways, shape.total_queries()),
         squared_(shape.ways, shape.total_queries()),
+        shares_(shape.ways, shape.total_queries()),
         values_(shape.ways, shape.total_queries()),
         of_queries_(1, shape.total_queries()),
         of_ways_(shape.ways) {}
@@ -50,6 +51,8 @@ class SurrogateEpisode {
   Matrix<Real> prototype_to_base_;  // [ways x base classes]
   Matrix<Real> features_;           // d/|d|_1
   Matrix<Real> squared_;            // |d' - d'_k|^2 so far
+  Matrix<Real> shares_;             // d''/|d''|_1 for the present R
+  bool shares_are_present_ = false;
   Matrix<Real> values_;
   Matrix<Real> of_queries_;    // distances of all queries to one base class
   std::vector<Real> of_ways_;  // the same of the prototypes
@@ -62,6 +65,7 @@ void SurrogateEpisode<Real>::begin(const Episode& episode, MatrixView<const Real
   episode_ = episode;
   sample_to_base_ = sample_to_base;
   grown_to_ = 0;
+  shares_are_present_ = false;
   classes_.select(prototype_to_base_.view(), largest_R, exact);
   std::fill_n(squared_.row(0), shape_.ways * squared_.stride(), Real{0});
   const std::size_t stride = distances.stride();
@@ -78,6 +82,7 @@ template <class Real>
 void SurrogateEpisode<Real>::grow_to(std::size_t R) {
   const kernels::Table& kernels = kernels::active();
   while (grown_to_ < std::min(R, classes_.levels())) {
+    shares_are_present_ = false;
     for (const std::size_t t : classes_.joining_at(++grown_to_)) {
       Real* of_queries = of_queries_.row(0);
       for (std::size_t q = 0; q < shape_.total_queries(); ++q)
@@ -91,9 +96,13 @@ void SurrogateEpisode<Real>::grow_to(std::size_t R) {
 
 template <class Real>
 MatrixView<const Real> SurrogateEpisode<Real>::combine(double beta, double gamma) {
-  kernels::combine_surrogate(kernels::active(), features_.row(0), squared_.row(0),
-                             static_cast<Real>(beta), static_cast<Real>(gamma), shape_.ways,
-                             squared_.stride(), values_.row(0));
+  const kernels::Table& kernels = kernels::active();
+  const std::size_t stride = squared_.stride();
+  if (!shares_are_present_)
+    kernels::surrogate_shares(kernels, squared_.row(0), shape_.ways, stride, shares_.row(0));
+  shares_are_present_ = true;
+  kernels::combine(kernels, static_cast<Real>(beta), features_.row(0), static_cast<Real>(gamma),
+                   shares_.row(0), shape_.ways * stride, values_.row(0));
   return values_.view();
 }
 

@@ -183,24 +183,25 @@ void grow_surrogate(const Real* of_queries, const Real* of_ways, std::size_t way
 }
 
 template <class Real>
-void combine_surrogate(const Real* features, const Real* sums, Real beta, Real gamma,
-                       std::size_t ways, std::size_t stride, Real* values) {
+void surrogate_shares(const Real* sums, std::size_t ways, std::size_t stride, Real* shares) {
   for (std::size_t begin = 0; begin < stride; begin += 16) {
     Real total[16] = {};
     for (std::size_t k = 0; k < ways; ++k)
       for (std::size_t i = 0; i < 16; ++i) {
         const Real distance = root(sums[k * stride + begin + i]);
-        values[k * stride + begin + i] = distance;
+        shares[k * stride + begin + i] = distance;
         total[i] += distance;
       }
     Real scale[16];
-    for (std::size_t i = 0; i < 16; ++i) scale[i] = total[i] > 0 ? gamma / total[i] : Real{0};
+    for (std::size_t i = 0; i < 16; ++i) scale[i] = total[i] > 0 ? 1 / total[i] : Real{0};
     for (std::size_t k = 0; k < ways; ++k)
-      for (std::size_t i = 0; i < 16; ++i) {
-        const std::size_t at = k * stride + begin + i;
-        values[at] = fused(beta, features[at], values[at] * scale[i]);
-      }
+      for (std::size_t i = 0; i < 16; ++i) shares[k * stride + begin + i] *= scale[i];
   }
+}
+
+template <class Real>
+void combine(Real a, const Real* x, Real b, const Real* y, std::size_t count, Real* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = fused(a, x[i], b * y[i]);
 }
 
 double norm_of_widened(double* row, std::size_t dim) {
@@ -397,8 +398,10 @@ constexpr dk::Table make_table(dk::Level level) {
           .distances_double = distances<double>,
           .grow_surrogate_float = grow_surrogate<float>,
           .grow_surrogate_double = grow_surrogate<double>,
-          .combine_surrogate_float = combine_surrogate<float>,
-          .combine_surrogate_double = combine_surrogate<double>,
+          .surrogate_shares_float = surrogate_shares<float>,
+          .surrogate_shares_double = surrogate_shares<double>,
+          .combine_float = combine<float>,
+          .combine_double = combine<double>,
           .squared_distances_float = squared_distances<float>,
           .squared_distances_double = squared_distances<double>,
           .accumulate_float = accumulate<float>,

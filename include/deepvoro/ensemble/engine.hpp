@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -50,6 +51,13 @@ class InfluenceField;
 using AdditionListener = std::function<void(std::size_t member, std::size_t episode)>;
 void add_members(const Arena& arena, const Pool& members, EpisodeRange range, InfluenceField& field,
                  const AdditionListener& added = {}, const Progress& progress = {});
+
+// The same for members that are only to be counted: how many queries each of them alone assigns to
+// their class. Called from several threads.
+using CountVisitor =
+    std::function<void(std::size_t member, std::size_t episode, std::uint32_t correct_queries)>;
+void count_members(const Arena& arena, const Pool& members, EpisodeRange range,
+                   const CountVisitor& visit, const Progress& progress = {});
 
 // The order in which streaming some members is cheapest: those that share a view together, within
 // it those that share a transformation, within these by growing R.

@@ -43,6 +43,11 @@ class InfluenceField {
 [[nodiscard]] std::uint32_t correct_queries(std::span<const double> terms,
                                             const EpisodeShape& shape, Influence influence);
 
+// The same for [ways x queries], queries side by side.
+template <class Real>
+[[nodiscard]] std::uint32_t correct_queries(MatrixView<const Real> terms, const EpisodeShape& shape,
+                                            Influence influence);
+
 // A number of correct queries, out of those of `episodes` episodes, in percent.
 [[nodiscard]] inline double percent_of_queries(std::uint64_t correct, const EpisodeShape& shape,
                                                std::size_t episodes = 1) {

@@ -115,13 +115,16 @@ struct Table {
                                std::size_t stride, float* sums);
   void (*grow_surrogate_double)(const double* of_queries, const double* of_ways, std::size_t ways,
                                 std::size_t stride, double* sums);
-  // values[k][q] = beta * features[k][q] + gamma * sqrt(sums[k][q]) / (sum of these over k), where
-  // a zero vector stays zero.
-  void (*combine_surrogate_float)(const float* features, const float* sums, float beta, float gamma,
-                                  std::size_t ways, std::size_t stride, float* values);
-  void (*combine_surrogate_double)(const double* features, const double* sums, double beta,
-                                   double gamma, std::size_t ways, std::size_t stride,
-                                   double* values);
+  // shares[k][q] = sqrt(sums[k][q]) / (sum of these over k), where a zero vector stays zero.
+  void (*surrogate_shares_float)(const float* sums, std::size_t ways, std::size_t stride,
+                                 float* shares);
+  void (*surrogate_shares_double)(const double* sums, std::size_t ways, std::size_t stride,
+                                  double* shares);
+  // out[i] = a * x[i] + b * y[i]
+  void (*combine_float)(float a, const float* x, float b, const float* y, std::size_t count,
+                        float* out);
+  void (*combine_double)(double a, const double* x, double b, const double* y, std::size_t count,
+                         double* out);
 
   // out[i] = |query - center_i|^2, for `count` centers that lie `stride` elements apart.
   void (*squared_distances_float)(const float* query, const float* centers, std::size_t stride,
@@ -190,15 +193,21 @@ inline void grow_surrogate(const Table& table, const double* of_queries, const d
                            std::size_t ways, std::size_t stride, double* sums) {
   table.grow_surrogate_double(of_queries, of_ways, ways, stride, sums);
 }
-inline void combine_surrogate(const Table& table, const float* features, const float* sums,
-                              float beta, float gamma, std::size_t ways, std::size_t stride,
-                              float* values) {
-  table.combine_surrogate_float(features, sums, beta, gamma, ways, stride, values);
+inline void surrogate_shares(const Table& table, const float* sums, std::size_t ways,
+                             std::size_t stride, float* shares) {
+  table.surrogate_shares_float(sums, ways, stride, shares);
 }
-inline void combine_surrogate(const Table& table, const double* features, const double* sums,
-                              double beta, double gamma, std::size_t ways, std::size_t stride,
-                              double* values) {
-  table.combine_surrogate_double(features, sums, beta, gamma, ways, stride, values);
+inline void surrogate_shares(const Table& table, const double* sums, std::size_t ways,
+                             std::size_t stride, double* shares) {
+  table.surrogate_shares_double(sums, ways, stride, shares);
+}
+inline void combine(const Table& table, float a, const float* x, float b, const float* y,
+                    std::size_t count, float* out) {
+  table.combine_float(a, x, b, y, count, out);
+}
+inline void combine(const Table& table, double a, const double* x, double b, const double* y,
+                    std::size_t count, double* out) {
+  table.combine_double(a, x, b, y, count, out);
 }
 inline void accumulate(const Table& table, const float* values, std::size_t count, double* sums) {
   table.accumulate_float(values, count, sums);
