@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <mutex>
 #include <numeric>
@@ -163,6 +164,53 @@ TEST(StreamMembers, ReportsGrowingProgressUpToTheEnd) {
   ASSERT_FALSE(fractions.empty());
   EXPECT_GT(fractions.front(), 0);
   EXPECT_DOUBLE_EQ(fractions.back(), 1);
+}
+
+TEST(CountMembers, CountsWhatStreamedTermsSay) {
+  for (const std::size_t dim : {5U, 130U}) {
+    const Bench bench(dim);
+    const auto terms = bench.terms(mixed_pool(), 1, 1);
+    for (const double alpha : {1.0, -2.0}) {
+      std::atomic<std::size_t> counted{0};
+      count_members(bench.arena(alpha, 2), mixed_pool(), {2, 9},
+                    [&](std::size_t member, std::size_t episode, std::uint32_t correct) {
+                      EXPECT_EQ(correct, correct_queries(terms[member][episode], bench.shape(),
+                                                         Influence(1)));
+                      ++counted;
+                    });
+      EXPECT_EQ(counted, mixed_pool().size() * 7);
+    }
+  }
+}
+
+TEST(AddMembers, TellsOfEachAdditionInOrder) {
+  const Bench bench(130);
+  const Pool pool = mixed_pool();
+  const auto terms = bench.terms(pool, 2, 1);
+  InfluenceField field(4, bench.shape(), Influence(2));
+  InfluenceField expected(4, bench.shape(), Influence(2));
+  const std::size_t values = InfluenceField::values_per_episode(bench.shape());
+  std::vector<double> scores(values);
+  std::vector<double> expected_scores(values);
+  add_members(bench.arena(2), pool, {3, 7}, field, [&](std::size_t member, std::size_t episode) {
+    expected.add(episode - 3, terms[member][episode]);
+    field.scores(episode - 3, scores);
+    expected.scores(episode - 3, expected_scores);
+    EXPECT_EQ(scores, expected_scores) << "member " << member << ", episode " << episode;
+  });
+}
+
+TEST(StreamMembers, AgreesWithPlainFormulasWhenThereAreMoreWaysThanQueries) {
+  for (const std::size_t shots : {1U, 3U}) {
+    const Bench bench(130, {.ways = 6, .shots = shots, .queries = 2});
+    const auto terms = bench.terms(mixed_pool(), 1, 2);
+    for (std::size_t member = 0; member < mixed_pool().size(); ++member)
+      for (std::size_t e = 0; e < bench.episodes().size(); ++e) {
+        const auto plain = bench.plain(mixed_pool()[member], e, 1);
+        for (std::size_t i = 0; i < plain.size(); ++i)
+          EXPECT_NEAR(terms[member][e][i] / plain[i], 1, 1e-5) << member << ", episode " << e;
+      }
+  }
 }
 
 TEST(StreamMembers, PassesOnWhatAVisitorThrows) {
