@@ -6,7 +6,6 @@
 
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/ensemble/engine.hpp"
-#include "deepvoro/heads/prototypes.hpp"
 #include "deepvoro/kernels/kernels.hpp"
 
 namespace deepvoro {
@@ -85,7 +84,7 @@ void DistancePass<Real>::plan_fitting(std::span<const std::size_t> labels) {
   if (prototypes_.rows() == 0) {
     for (std::size_t begin = 0; begin < samples.size(); begin += kRowGrain)
       fit_tasks_[0].push_back(
-          {samples.subspan(begin, std::min(kRowGrain, samples.size() - begin)), {}});
+          {samples.subspan(begin, std::min(kRowGrain, samples.size() - begin)), 0, 0});
     return;
   }
   std::ranges::stable_sort(samples_by_class_, {}, [&](SampleIndex row) { return labels[row]; });
@@ -105,9 +104,19 @@ void DistancePass<Real>::plan_fitting(std::span<const std::size_t> labels) {
       while (end < samples.size() && labels[samples[end]] == label) ++end;
       const auto of_class = std::ranges::equal_range(places, label, {}, class_of_place);
       const std::size_t count = batch == 0 ? end - begin : 0;
-      fit_tasks_[batch].push_back({samples.subspan(begin, count), of_class});
+      const auto index_of = [&](auto place) {
+        return first + static_cast<std::size_t>(place - places.begin());
+      };
+      fit_tasks_[batch].push_back(
+          {samples.subspan(begin, count), index_of(of_class.begin()), index_of(of_class.end())});
       begin = end;
     }
+  }
+  for (const std::size_t place : fit_places_) {
+    const Episode episode = episodes_[first_episode_ + place / ways];
+    const std::size_t shots = episodes_.shape().shots;
+    for (const SampleIndex sample : episode.support.subspan(place % ways * shots, shots))
+      support_rows_.push_back(rows_.row(sample));
   }
 }
 
@@ -178,7 +187,7 @@ void DistancePass<Real>::fit(const RowTransformer& transformer, BaseDots<Real>* 
       if (base != nullptr) measure_base(base_rows, samples[i], run, begin, *base, worker);
       i += run;
     }
-    for (const std::size_t place : tasks[task].places) fit_prototype_at(place, worker);
+    for (std::size_t i = tasks[task].first_place; i < tasks[task].end_place; ++i) fit_prototype(i);
   });
 }
 
@@ -203,18 +212,15 @@ void DistancePass<Real>::measure_base(std::span<const Real* const> base_rows, st
                         .out_stride = base.of_samples.stride()});
 }
 
+// The prototype of place number `index` of fit_places_.
 template <class Real>
-std::span<const SampleIndex> DistancePass<Real>::support_of(std::size_t place) const {
-  const EpisodeShape& shape = episodes_.shape();
-  const Episode episode = episodes_[first_episode_ + place / shape.ways];
-  return episode.support.subspan(place % shape.ways * shape.shots, shape.shots);
-}
-
-template <class Real>
-void DistancePass<Real>::fit_prototype_at(std::size_t place, Worker& worker) {
+void DistancePass<Real>::fit_prototype(std::size_t index) {
+  const kernels::Table& kernels = kernels::active();
+  const std::size_t shots = episodes_.shape().shots;
+  const std::size_t place = fit_places_[index];
   Real* prototype = prototypes_.row(place % prototypes_.rows());
-  fit_prototype<Real>(rows_.view(), support_of(place), worker.rows, prototype);
-  kernels::add_squared_norm(kernels::active(), prototype, rows_.stride(), &prototype_norms_[place]);
+  kernels::mean(kernels, support_rows_.data() + index * shots, shots, rows_.stride(), prototype);
+  kernels::add_squared_norm(kernels, prototype, rows_.stride(), &prototype_norms_[place]);
 }
 
 // Where the dot products of a unit go: [ways x queries], rows of dots_.

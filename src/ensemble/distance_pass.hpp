@@ -50,7 +50,8 @@ class DistancePass {
   // Rows that are transformed together, and the prototypes that are made of them.
   struct FitTask {
     std::span<const SampleIndex> samples;
-    std::span<const std::size_t> places;
+    std::size_t first_place;  // in fit_places_
+    std::size_t end_place;
   };
   struct Worker {
     std::vector<double> wide;
@@ -64,8 +65,7 @@ class DistancePass {
 
   void fit(const RowTransformer& transformer, BaseDots<Real>* base, std::size_t begin,
            std::size_t batch);
-  [[nodiscard]] std::span<const SampleIndex> support_of(std::size_t place) const;
-  void fit_prototype_at(std::size_t place, Worker& worker);
+  void fit_prototype(std::size_t index);
   void measure_base(std::span<const Real* const> base_rows, std::size_t first, std::size_t count,
                     std::size_t begin, BaseDots<Real>& base, Worker& worker);
   void measure_queries(std::size_t batch, bool first_block);
@@ -89,6 +89,7 @@ class DistancePass {
   std::size_t batch_episodes_;
   std::vector<SampleIndex> samples_by_class_;
   std::vector<std::size_t> fit_places_;          // a batch after the other, within it by class
+  std::vector<const Real*> support_rows_;        // in that order
   std::vector<std::vector<FitTask>> fit_tasks_;  // [batches]
   // A unit is the queries of one way of one episode.
   std::vector<std::size_t> unit_places_;  // a batch after the other
