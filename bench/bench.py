@@ -186,17 +186,15 @@ def one_member(store, ways, episodes, machine):
                     rows.nbytes, machine)
 
 
-def cost_of_neighbourhoods(store):
-    """Time of ten values of R over that of one."""
+def seconds_of_surrogates(store, pairs):
+    """Time of all (R, beta) pairs, R ascending, on 16 views and two transformations."""
     names = json.loads((store / "store.json").read_text())["views"][:16]
+    members = [{"view": view, "w": 1.0, "b": b, "lambda": ladder, "geometry": "surrogate", "R": r, "beta": beta}
+               for view in names for b, ladder in TWO for r, beta in pairs]
     with tempfile.TemporaryDirectory() as folder:
-        times = []
-        for betas in (BETAS[:1], BETAS):
-            file = Path(folder) / "pool.json"
-            members = pool_of(names, TWO, betas)
-            file.write_text(json.dumps({"format": "deepvoro-pool", "version": 1, "members": members}))
-            times.append(program_seconds(store, "--method", "deepvoro++", "--pool", file))
-    return times[1] / times[0]
+        file = Path(folder) / "pool.json"
+        file.write_text(json.dumps({"format": "deepvoro-pool", "version": 1, "members": members}))
+        return program_seconds(store, "--method", "deepvoro++", "--pool", file)
 
 
 def main():
@@ -217,7 +215,11 @@ def main():
                     lambda: surrogates(main_store, 1, machine), lambda: surrogates(main_store, 5, machine),
                     lambda: one_member(main_store, 5, 10000, machine), lambda: one_member(many_classes, 200, 200, machine)):
         print(measure().row(), flush=True)
-    print(f"\nTen values of R cost {cost_of_neighbourhoods(main_store):.2f} times one value.")
+    one_pair = seconds_of_surrogates(main_store, [(1, BETAS[0])])
+    ten_pairs = seconds_of_surrogates(main_store, list(enumerate(BETAS, 1)))
+    grid = seconds_of_surrogates(main_store, [(r, 0.5 * step) for r in range(1, 11) for step in range(1, 21)])
+    print(f"\nTen values of R cost {ten_pairs / one_pair:.2f} times one value; a grid of 200 pairs (R, beta) "
+          f"{grid / one_pair:.2f} times one pair.")
     latency = facts("latency", main_store)
     print(f"W4, one query, features given: {float(latency['deepvoro_median_ms']):.2f} ms median with 512 members, "
           f"{float(latency['deepvoro++_median_ms']):.2f} ms with 1280.")
