@@ -1,11 +1,15 @@
 #include "evaluate_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "deepvoro/core/error.hpp"
@@ -18,13 +22,18 @@ namespace deepvoro {
 namespace {
 
 constexpr const char* kFooter = R"(
-Methods: vd (nearest prototype, first view), deepvoro (every view x eight transformations),
+Ensembles: vd (nearest prototype, first view), deepvoro (every view x eight transformations),
 deepvoro++ (the same with surrogate representation; needs the split base).
+Heads, fitted on one view: power-lr, voronoi-lr (logistic regression as a Power or Voronoi diagram),
+deepvoro-- (two centers a class: prototype and --lr), simpleshot (nearest mean, --normalisation),
+pt-ncm (power transform, nearest mean), s2m2 (cosine classifier), dc (distribution calibration;
+needs the split base, as does simpleshot with cl2n).
 
 Examples:
   deepvoro evaluate data/quickdraw --method deepvoro --shots 5
   deepvoro evaluate data/quickdraw --method vd,deepvoro,deepvoro++ --shots 1,5 --json results.json
-  deepvoro evaluate data/quickdraw --method deepvoro --scheme guided --oracle)";
+  deepvoro evaluate data/quickdraw --method deepvoro --scheme guided --oracle
+  deepvoro evaluate data/quickdraw --method vd,voronoi-lr,deepvoro--,simpleshot --shots 1,5)";
 
 struct EvaluateCommand {
   std::string store;
@@ -34,6 +43,10 @@ struct EvaluateCommand {
   std::string scheme = "full";
   std::optional<std::size_t> size;
   std::string pool;
+  std::string view;
+  std::string lr;
+  std::string normalisation;
+  std::optional<std::size_t> epochs;
   std::string json;
   std::string scores;
   Evaluation request;
@@ -42,6 +55,7 @@ struct EvaluateCommand {
 
  private:
   [[nodiscard]] std::vector<Evaluation> requests() const;
+  void check_flags_have_a_method() const;
 };
 
 std::vector<Evaluation> EvaluateCommand::requests() const {
@@ -55,10 +69,29 @@ std::vector<Evaluation> EvaluateCommand::requests() const {
       one.scheme = scheme_named(scheme);
       one.size = size;
       if (!pool.empty()) one.pool = pool;
+      if (!view.empty()) one.view = view;
+      if (!lr.empty()) one.lr = logistic_kind_named(lr);
+      if (!normalisation.empty()) one.normalisation = normalisation_named(normalisation);
+      if (epochs) one.epochs = *epochs;
       check(one);
       all.push_back(one);
     }
   return all;
+}
+
+// A flag that no method listens to was meant for another one.
+void EvaluateCommand::check_flags_have_a_method() const {
+  const auto listens = [&](bool given, const char* flag,
+                           std::initializer_list<std::string_view> takers) {
+    const bool taken = std::ranges::any_of(methods, [&](const std::string& method) {
+      return std::ranges::find(takers, method) != takers.end();
+    });
+    if (given && !taken)
+      throw usage_error(fmt::format("{} goes with method {}", flag, fmt::join(takers, ", ")));
+  };
+  listens(!lr.empty(), "--lr", {"deepvoro--"});
+  listens(!normalisation.empty(), "--normalisation", {"simpleshot"});
+  listens(epochs.has_value(), "--epochs", {"power-lr", "voronoi-lr", "deepvoro--"});
 }
 
 void print_row(const std::string& method, const std::string& shots, const std::string& members,
@@ -80,7 +113,7 @@ void print_table(const std::vector<EvaluationResult>& results) {
     const bool starts = first == nullptr || first->request.plan.shape.shots != shots;
     if (starts) first = &result;
     print_row(name(result.request.method), fmt::to_string(shots),
-              fmt::to_string(result.members.size()), with_interval(result.accuracy),
+              fmt::to_string(result.member_count()), with_interval(result.accuracy),
               starts
                   ? ""
                   : with_interval(
@@ -104,6 +137,7 @@ void EvaluateCommand::run() const {
   if (methods.size() > 1 && !pool.empty())
     throw usage_error("--pool replaces the members of a method; give one --method with it");
   const std::vector<Evaluation> all = requests();
+  check_flags_have_a_method();
   if (all.size() > 1 && !scores.empty())
     throw usage_error("--scores takes one method and one number of shots at a time");
   const FeatureStore features(store);
@@ -138,7 +172,8 @@ void add_evaluate_command(CLI::App& program) {
   app->footer(kFooter);
   app->add_option("STORE", command->store, "feature store (a folder)")->required();
   app->add_option("--method", command->methods,
-                  "vd, deepvoro, deepvoro++; several with commas are compared with the first")
+                  "vd, power-lr, voronoi-lr, deepvoro--, deepvoro, deepvoro++, simpleshot, pt-ncm, "
+                  "s2m2, dc; several with commas are compared with the first")
       ->required()
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -156,7 +191,17 @@ void add_evaluate_command(CLI::App& program) {
   app->add_option("--size", command->size, "number of members for random, or to fix that of guided")
       ->check(whole_number());
   app->add_option("--pool", command->pool, "JSON file of members, instead of the method's own");
-  app->add_option("--alpha", request.alpha, "exponent of the influence function, not 0")
+  app->add_option("--view", command->view, "view of vd and of heads, instead of the first");
+  app->add_option("--lr", command->lr,
+                  "logistic regression of deepvoro--: voronoi (default) or power");
+  app->add_option("--epochs", command->epochs,
+                  fmt::format("of power-lr, voronoi-lr and deepvoro-- (default {})",
+                              LogisticHead::default_epochs))
+      ->check(whole_number());
+  app->add_option("--normalisation", command->normalisation,
+                  "of simpleshot: un, l2n or cl2n (default), centered and of unit length");
+  app->add_option("--alpha", request.alpha,
+                  "exponent of the influence function of ensembles and deepvoro--, not 0")
       ->capture_default_str();
   app->add_flag("--signed", request.is_signed,
                 "signed transformations, for features with negative values (CLIP, DINO)");

@@ -31,4 +31,11 @@ std::vector<std::size_t> LegacyRandom::permutation(std::size_t count) {
   return items;
 }
 
+double LegacyRandom::uniform(double low, double high) {
+  const auto first = static_cast<std::uint32_t>(words_()) >> 5U;
+  const auto second = static_cast<std::uint32_t>(words_()) >> 6U;
+  const double share = (first * 0x1p26 + second) / 0x1p53;
+  return low + (high - low) * share;
+}
+
 }  // namespace deepvoro

@@ -18,7 +18,8 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr std::array kMethodNames = {"vd", "deepvoro", "deepvoro++"};
+constexpr std::array kMethodNames = {"vd",         "power-lr",   "voronoi-lr", "deepvoro--", "deepvoro",
+                                     "deepvoro++", "simpleshot", "pt-ncm",     "s2m2",       "dc"};
 
 // Published for mini-ImageNet, R = 1..10.
 constexpr std::array kDefaultBeta = {7.0, 5.5, 4.5, 4.0, 4.0, 3.5, 3.5, 3.0, 3.0, 3.0};
@@ -35,6 +36,10 @@ double weight(const JsonFields& fields, const char* key) {
 
 Configuration read_member(const json& object, const std::string& where) {
   const JsonFields fields(object, where);
+  if (fields.has("head"))
+    throw data_error(fmt::format(
+        "{}: is the head {}, which is no member of an ensemble; run it with --method", where,
+        object["head"].dump(-1, ' ', false, json::error_handler_t::replace)));
   for (const auto& [key, unused] : object.items())
     if (std::ranges::find(kMemberKeys, key) == kMemberKeys.end())
       throw data_error(fmt::format("{}: \"{}\" is unknown; a member has {}", where, key,
@@ -80,11 +85,16 @@ Pool picked(const Pool& pool, std::span<const std::size_t> which) {
 Method method_named(const std::string& name) {
   for (std::size_t i = 0; i < kMethodNames.size(); ++i)
     if (name == kMethodNames[i]) return static_cast<Method>(i);
-  throw usage_error(fmt::format("--method {}: unknown; use vd, deepvoro or deepvoro++", name));
+  throw usage_error(
+      fmt::format("--method {}: unknown; use {}", name, fmt::join(kMethodNames, ", ")));
 }
 
 const char* name(Method method) {
   return kMethodNames[static_cast<std::size_t>(method)];
+}
+
+bool is_ensemble(Method method) {
+  return method == Method::vd || method == Method::deepvoro || method == Method::deepvoro_plus_plus;
 }
 
 Pool default_pool(Method method, const FeatureStore& store) {
@@ -105,6 +115,8 @@ Pool default_pool(Method method, const FeatureStore& store) {
           for (std::size_t R = 1; R <= kDefaultBeta.size(); ++R)
             pool.push_back({view, transform, Surrogate{.R = R, .beta = kDefaultBeta[R - 1]}});
       break;
+    default:
+      throw internal_error(fmt::format("method {} has no members", name(method)));
   }
   return pool;
 }

@@ -1,10 +1,12 @@
 #include "lanes_avx2.hpp"
-// The body needs the lanes above.
+// The bodies need the lanes above.
 #include "body.hpp"
+#include "heads_body.hpp"
 #include "levels.hpp"
 
 namespace deepvoro::kernels {
 
 const Table avx2_table = make_table(Level::avx2);
+const HeadTable avx2_head_table = make_head_table();
 
 }  // namespace deepvoro::kernels

@@ -1,10 +1,12 @@
 #include "lanes_avx512.hpp"
-// The body needs the lanes above.
+// The bodies need the lanes above.
 #include "body.hpp"
+#include "heads_body.hpp"
 #include "levels.hpp"
 
 namespace deepvoro::kernels {
 
 const Table avx512_table = make_table(Level::avx512);
+const HeadTable avx512_head_table = make_head_table();
 
 }  // namespace deepvoro::kernels

@@ -1,10 +1,12 @@
 #include "lanes_generic.hpp"
-// The body needs the lanes above.
+// The bodies need the lanes above.
 #include "body.hpp"
+#include "heads_body.hpp"
 #include "levels.hpp"
 
 namespace deepvoro::kernels {
 
 const Table generic_table = make_table(Level::generic);
+const HeadTable generic_head_table = make_head_table();
 
 }  // namespace deepvoro::kernels

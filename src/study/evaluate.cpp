@@ -28,6 +28,7 @@ class Stopwatch {
 
 Pool members_of(const Evaluation& request, const FeatureStore& store) {
   Pool pool = request.pool ? read_pool(*request.pool) : default_pool(request.method, store);
+  if (request.view) pool.front().view = *request.view;
   if (request.is_signed)
     for (Configuration& member : pool) member.transform.is_signed = true;
   const std::string origin =
@@ -52,6 +53,15 @@ Selection select(const Evaluation& request, const Pool& pool,
   return Selection::full(pool);
 }
 
+HeadConfiguration head_of(const Evaluation& request, const FeatureStore& store) {
+  return {.method = request.method,
+          .view = request.view.value_or(store.views().front()),
+          .lr = request.lr,
+          .epochs = request.epochs,
+          .normalisation = request.normalisation,
+          .is_signed = request.is_signed};
+}
+
 // The --scores file, filled episode by episode.
 class ScoresFile {
  public:
@@ -65,6 +75,47 @@ class ScoresFile {
  private:
   AtomicFile file_;
 };
+
+void run_ensemble(const Arena& arena, const Pool& pool, const ScoreSink& sink,
+                  const Progress& progress, EvaluationResult& result) {
+  const Evaluation& request = result.request;
+  const std::size_t steps = request.scheme != Scheme::guided ? 1 : request.oracle ? 3 : 2;
+
+  const Stopwatch selecting;
+  std::optional<ValidationRanking> ranking;
+  if (request.scheme == Scheme::guided)
+    ranking = ValidationRanking::measure(arena.store, pool, request.plan, arena.influence,
+                                         request.threads, part_of(progress, 0, steps));
+  const Selection selection = select(request, pool, ranking);
+  result.members = selection.members();
+  if (ranking)
+    result.guidance = {pool.size(), ranking->ensemble_accuracy()[result.members.size() - 1]};
+  result.selection_seconds = selecting.seconds();
+
+  const Stopwatch evaluating;
+  result.episode_accuracy =
+      evaluate_ensemble(arena, selection, sink, part_of(progress, ranking ? 1 : 0, steps));
+  result.evaluation_seconds = evaluating.seconds();
+
+  if (request.oracle) result.oracle = Oracle::peek(arena, *ranking, part_of(progress, 2, steps));
+}
+
+// A head has no members to choose from, an ensemble of many views not one to choose.
+void check_members_fit_method(const Evaluation& request) {
+  const char* method = name(request.method);
+  if (!is_ensemble(request.method)) {
+    if (request.pool)
+      throw usage_error(fmt::format("--pool: method {} has no members to replace", method));
+    if (request.scheme != Scheme::full)
+      throw usage_error(fmt::format("--scheme {}: method {} has no members to choose from",
+                                    name(request.scheme), method));
+    if (request.epochs < 1) throw usage_error("--epochs must be at least 1");
+  } else if (request.view && (request.pool || request.method != Method::vd)) {
+    throw usage_error(
+        fmt::format("--view {}: {} names its own views; put others into a pool file",
+                    *request.view, request.pool ? "--pool" : std::string("method ") + method));
+  }
+}
 
 }  // namespace
 
@@ -93,6 +144,7 @@ void check(const Evaluation& request) {
         "evaluate on --split novel");
   if (request.oracle && request.scheme != Scheme::guided)
     throw usage_error("--oracle goes with --scheme guided");
+  check_members_fit_method(request);
 }
 
 EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
@@ -102,32 +154,25 @@ EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
   EvaluationResult result{.request = request};
   std::optional<ScoresFile> scores;
   if (scores_file) scores.emplace(*scores_file, request.plan);
-  const Pool pool = members_of(request, store);
-  const EpisodeList episodes = draw_episodes(store, request.split, request.plan);
-  const Influence influence(request.alpha);
-  const Arena arena{store, request.split, episodes, influence, request.threads};
-  const std::size_t steps = request.scheme != Scheme::guided ? 1 : request.oracle ? 3 : 2;
-
-  const Stopwatch selecting;
-  std::optional<ValidationRanking> ranking;
-  if (request.scheme == Scheme::guided)
-    ranking = ValidationRanking::measure(store, pool, request.plan, influence, request.threads,
-                                         part_of(progress, 0, steps));
-  const Selection selection = select(request, pool, ranking);
-  result.members = selection.members();
-  if (ranking)
-    result.guidance = {pool.size(), ranking->ensemble_accuracy()[result.members.size() - 1]};
-  result.selection_seconds = selecting.seconds();
-
-  const Stopwatch evaluating;
   ScoreSink sink;
   if (scores) sink = [&](std::span<const double> values) { scores->append(values); };
-  result.episode_accuracy =
-      evaluate_ensemble(arena, selection, sink, part_of(progress, ranking ? 1 : 0, steps));
+  Pool pool;
+  if (is_ensemble(request.method)) {
+    pool = members_of(request, store);
+  } else {
+    result.head = head_of(request, store);
+    check_head(store, request.split, *result.head);
+  }
+  const EpisodeList episodes = draw_episodes(store, request.split, request.plan);
+  const Arena arena{store, request.split, episodes, Influence(request.alpha), request.threads};
+  if (result.head) {
+    const Stopwatch evaluating;
+    result.episode_accuracy = evaluate_head(arena, *result.head, sink, progress);
+    result.evaluation_seconds = evaluating.seconds();
+  } else {
+    run_ensemble(arena, pool, sink, progress, result);
+  }
   result.accuracy = estimate(result.episode_accuracy);
-  result.evaluation_seconds = evaluating.seconds();
-
-  if (request.oracle) result.oracle = Oracle::peek(arena, *ranking, part_of(progress, 2, steps));
   if (scores) scores->commit();
   return result;
 }

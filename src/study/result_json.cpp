@@ -10,6 +10,20 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// A head in the place of the members of an ensemble; its key "head" tells it from one.
+ordered_json to_json(const HeadConfiguration& head) {
+  ordered_json object = {{"view", head.view}, {"head", name(head.method)}};
+  if (head.method == Method::deepvoro_minus_minus) object["lr"] = name(head.lr);
+  if (head.method == Method::simpleshot) object["normalisation"] = name(head.normalisation);
+  if (head.method == Method::power_lr || head.method == Method::voronoi_lr ||
+      head.method == Method::deepvoro_minus_minus) {
+    object["lambda"] = 0.5;
+    object["epochs"] = head.epochs;
+  }
+  if (head.is_signed) object["signed"] = true;
+  return object;
+}
+
 ordered_json to_json(const EvaluationResult& result, const ordered_json& store) {
   const Evaluation& request = result.request;
   ordered_json object = {
@@ -28,8 +42,9 @@ ordered_json to_json(const EvaluationResult& result, const ordered_json& store) 
       {"accuracy", result.accuracy.mean},
       {"ci95", result.accuracy.ci95},
       {"episode_accuracy", result.episode_accuracy},
-      {"members", result.members.size()},
-      {"pool", to_json(result.members)},
+      {"members", result.member_count()},
+      {"pool", result.head ? ordered_json::array({to_json(*result.head)})
+                           : to_json(result.members)},
   };
   if (result.guidance)
     object["guided"] = {{"pool_size", result.guidance->pool_size},

@@ -8,7 +8,8 @@
 
 namespace deepvoro {
 
-// NumPy's legacy generator (`numpy.random.RandomState(seed)`), the part that shuffles, bit for bit.
+// NumPy's legacy generator (`numpy.random.RandomState(seed)`), the parts that shuffle
+// and that draw uniformly, bit for bit.
 class LegacyRandom {
  public:
   explicit LegacyRandom(std::uint32_t seed) : words_(seed) {}
@@ -17,6 +18,8 @@ class LegacyRandom {
   void shuffle(std::span<std::size_t> items);
   // RandomState.permutation(count)
   [[nodiscard]] std::vector<std::size_t> permutation(std::size_t count);
+  // RandomState.uniform(low, high)
+  [[nodiscard]] double uniform(double low, double high);
 
  private:
   // Uniform in 0..largest, by masked rejection of 32-bit words.

@@ -42,12 +42,26 @@ using Pool = std::vector<Configuration>;
 // Some members of a pool, in the order of their indices in `which`.
 [[nodiscard]] Pool picked(const Pool& pool, std::span<const std::size_t> which);
 
-enum class Method { vd, deepvoro, deepvoro_plus_plus };
+enum class Method {
+  vd,
+  power_lr,
+  voronoi_lr,
+  deepvoro_minus_minus,
+  deepvoro,
+  deepvoro_plus_plus,
+  simpleshot,
+  pt_ncm,
+  s2m2,
+  dc,
+};
 
 [[nodiscard]] Method method_named(const std::string& name);
 [[nodiscard]] const char* name(Method method);
 
-// The members a method has when no pool file is given.
+// Whether a method adds up members of a pool; the others fit one head on one view.
+[[nodiscard]] bool is_ensemble(Method method);
+
+// The members an ensemble method has when no pool file is given.
 [[nodiscard]] Pool default_pool(Method method, const FeatureStore& store);
 
 // Pool files are JSON: {"format":"deepvoro-pool","version":1,"members":[...]}. A result file can be

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "deepvoro/core/files.hpp"
+#include "deepvoro/ensemble/head_evaluation.hpp"
 #include "deepvoro/ensemble/selection.hpp"
 
 namespace deepvoro {
@@ -30,6 +31,10 @@ struct Evaluation {
   Scheme scheme = Scheme::full;
   std::optional<std::size_t> size;            // for random, and to fix the size of guided
   std::optional<std::filesystem::path> pool;  // instead of the method's own members
+  std::optional<std::string> view;            // of vd and of heads, instead of the first
+  LogisticKind lr = LogisticKind::voronoi;    // of deepvoro--
+  std::size_t epochs = LogisticHead::default_epochs;
+  Normalisation normalisation = Normalisation::cl2n;  // of simpleshot
   bool is_signed = false;                     // every transformation becomes a signed one
   double alpha = 1;
   bool oracle = false;  // also peek at the size that would have been best on the split itself
@@ -45,11 +50,14 @@ struct EvaluationResult {
   Evaluation request;
   std::vector<double> episode_accuracy;  // percent
   Estimate accuracy;
-  Pool members;
+  Pool members;                           // none for a head
+  std::optional<HeadConfiguration> head;  // none for an ensemble
   std::optional<Guidance> guidance;
   std::optional<Oracle> oracle;
   double selection_seconds = 0;
   double evaluation_seconds = 0;
+
+  [[nodiscard]] std::size_t member_count() const { return head ? 1 : members.size(); }
 };
 
 // Throws a usage error when parts of a request contradict each other.

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+#include <utility>
+
+#include "deepvoro/core/matrix.hpp"
+#include "deepvoro/geometry/influence.hpp"
+#include "deepvoro/heads/head.hpp"
+#include "deepvoro/heads/logistic.hpp"
+
+namespace deepvoro {
+
+// DeepVoro--: a cluster-induced Voronoi diagram with two centers a class, its mean and the center
+// W_k/2 that logistic regression finds.
+class ClusterHead {
+ public:
+  ClusterHead(LogisticHead logistic, Influence influence)
+      : logistic_(std::move(logistic)), influence_(influence) {}
+
+  void fit(const Support& support);
+  void influence(const double* query, std::span<double> out) const;
+
+ private:
+  void add_terms(const Matrix<double>& centers, const double* query, std::span<double> out) const;
+
+  LogisticHead logistic_;
+  Influence influence_;
+  Matrix<double> means_;
+  Matrix<double> learned_;
+};
+
+}  // namespace deepvoro

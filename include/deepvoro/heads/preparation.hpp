@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "deepvoro/core/matrix.hpp"
+#include "deepvoro/features/store.hpp"
+#include "deepvoro/features/transform.hpp"
+
+namespace deepvoro {
+
+// What a head's method does to a feature row before anything else, in this order.
+struct Preparation {
+  bool unit_first = false;      // scale to unit length; a zero row stays zero
+  std::vector<double> origin;   // take this row off; empty: nothing
+  double offset = 0;            // add to every element
+  bool square_root = false;     // take the square root
+  bool is_signed = false;       // sign(z) sqrt|z|, defined for negative numbers too
+  bool unit_last = false;       // scale to unit length
+};
+
+// One view of a split with every row prepared when asked for, in double. The constructor reads all
+// rows and throws a data error that names the first one that cannot be prepared. Safe to share
+// between threads.
+class PreparedView {
+ public:
+  PreparedView(const FeatureStore& store, const std::string& split, const std::string& view,
+               Preparation preparation, unsigned threads);
+
+  [[nodiscard]] std::size_t rows() const { return view_.rows(); }
+  [[nodiscard]] std::size_t dim() const { return view_.dim(); }
+
+  // Writes padded(dim) elements.
+  void row(std::size_t index, double* out) const;
+  void gather(std::span<const std::uint32_t> rows, Matrix<double>& out) const;
+
+ private:
+  [[noreturn]] void refuse(std::size_t index) const;
+
+  LoadedView view_;
+  Preparation preparation_;
+};
+
+}  // namespace deepvoro

@@ -1,0 +1,198 @@
+#include "deepvoro/ensemble/head_evaluation.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <memory>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/ensemble/influence_field.hpp"
+#include "deepvoro/heads/base_statistics.hpp"
+#include "deepvoro/heads/calibrated.hpp"
+#include "deepvoro/heads/cluster_head.hpp"
+#include "deepvoro/heads/cosine.hpp"
+#include "deepvoro/heads/nearest_mean.hpp"
+#include "deepvoro/heads/preparation.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr std::array kNormalisationNames = {"un", "l2n", "cl2n"};
+constexpr std::array kLogisticNames = {"power", "voronoi"};
+constexpr std::size_t kEpisodeGrain = 4;
+
+bool needs_base(const HeadConfiguration& configuration) {
+  return configuration.method == Method::dc ||
+         (configuration.method == Method::simpleshot &&
+          configuration.normalisation == Normalisation::cl2n);
+}
+
+Preparation preparation_of(const Arena& arena, const HeadConfiguration& configuration) {
+  constexpr double power_transform_offset = 1e-6;
+  Preparation preparation{.is_signed = configuration.is_signed};
+  switch (configuration.method) {
+    case Method::simpleshot:
+      if (configuration.normalisation == Normalisation::cl2n)
+        preparation.origin = base_mean(arena.store, configuration.view, arena.threads);
+      preparation.unit_last = configuration.normalisation != Normalisation::un;
+      break;
+    case Method::pt_ncm:
+      preparation.offset = power_transform_offset;
+      preparation.square_root = true;
+      preparation.unit_last = true;
+      break;
+    case Method::s2m2:
+      preparation.unit_last = true;
+      break;
+    case Method::dc:
+      preparation.square_root = true;
+      break;
+    default:
+      preparation.unit_first = true;
+      preparation.square_root = true;
+  }
+  return preparation;
+}
+
+// One thread's head and the rows of the episode it is fitted on.
+template <Head H>
+struct Worker {
+  Worker(H made, const EpisodeShape& shape, std::size_t dim)
+      : head(std::move(made)),
+        support(shape.total_support(), dim),
+        query(1, dim),
+        scores(InfluenceField::values_per_episode(shape)) {}
+
+  H head;
+  Matrix<double> support;
+  Matrix<double> query;
+  std::vector<double> scores;
+};
+
+template <class MakeHead>
+std::vector<double> evaluate_with(const Arena& arena, const PreparedView& rows,
+                                  const MakeHead& make_head, const ScoreSink& sink,
+                                  const Progress& progress) {
+  using H = decltype(make_head());
+  const EpisodeShape& shape = arena.episodes.shape();
+  std::vector<std::unique_ptr<Worker<H>>> workers;
+  for (unsigned i = 0; i < arena.threads; ++i)
+    workers.push_back(std::make_unique<Worker<H>>(make_head(), shape, rows.dim()));
+
+  const auto run_episode = [&](std::size_t e, Worker<H>& worker) {
+    const Episode episode = arena.episodes[e];
+    rows.gather(episode.support, worker.support);
+    worker.head.fit({.rows = worker.support.view(),
+                     .ways = shape.ways,
+                     .shots = shape.shots,
+                     .stream = static_cast<std::uint32_t>(e)});
+    for (std::size_t q = 0; q < episode.query.size(); ++q) {
+      rows.row(episode.query[q], worker.query.row(0));
+      worker.head.influence(worker.query.row(0),
+                            std::span(worker.scores).subspan(q * shape.ways, shape.ways));
+    }
+  };
+
+  // A head's score is F itself, not a distance: the largest wins.
+  const Influence largest_wins(-1);
+  std::vector<double> accuracy(arena.episodes.size());
+  std::vector<double> of_episode(InfluenceField::values_per_episode(shape));
+  for (const EpisodeRange batch : field_batches(arena.episodes)) {
+    const std::size_t count = batch.end - batch.begin;
+    InfluenceField field(count, shape, largest_wins);
+    parallel_for(arena.threads, count, kEpisodeGrain,
+                 [&](std::size_t begin, std::size_t end, unsigned number) {
+                   for (std::size_t e = begin; e < end; ++e) {
+                     run_episode(batch.begin + e, *workers[number]);
+                     field.add(e, workers[number]->scores);
+                   }
+                   if (number == 0 && progress)
+                     progress(static_cast<double>(batch.begin + end) /
+                              static_cast<double>(arena.episodes.size()));
+                 });
+    for (std::size_t e = 0; e < count; ++e) {
+      accuracy[batch.begin + e] = percent_of_queries(field.correct_queries(e), shape);
+      if (!sink) continue;
+      field.scores(e, of_episode);
+      sink(of_episode);
+    }
+  }
+  return accuracy;
+}
+
+}  // namespace
+
+Normalisation normalisation_named(const std::string& name) {
+  for (std::size_t i = 0; i < kNormalisationNames.size(); ++i)
+    if (name == kNormalisationNames[i]) return static_cast<Normalisation>(i);
+  throw usage_error(fmt::format("--normalisation {}: unknown; use un, l2n or cl2n", name));
+}
+
+const char* name(Normalisation normalisation) {
+  return kNormalisationNames[static_cast<std::size_t>(normalisation)];
+}
+
+LogisticKind logistic_kind_named(const std::string& name) {
+  for (std::size_t i = 0; i < kLogisticNames.size(); ++i)
+    if (name == kLogisticNames[i]) return static_cast<LogisticKind>(i);
+  throw usage_error(fmt::format("--lr {}: unknown; use voronoi or power", name));
+}
+
+const char* name(LogisticKind kind) {
+  return kLogisticNames[static_cast<std::size_t>(kind)];
+}
+
+void check_head(const FeatureStore& store, const std::string& split,
+                const HeadConfiguration& configuration) {
+  (void)store.split(split);
+  if (!store.has_view(configuration.view))
+    throw data_error(fmt::format("--view {}: {} does not have it; it has {}", configuration.view,
+                                 store.folder().string(), fmt::join(store.views(), ", ")));
+  if (!needs_base(configuration)) return;
+  if (!store.has_split("base"))
+    throw data_error(fmt::format("{}: has no split 'base', which method {} needs; add it{}",
+                                 store.folder().string(), name(configuration.method),
+                                 configuration.method == Method::simpleshot
+                                     ? " or use --normalisation l2n"
+                                     : " or do without the method"));
+  if (configuration.method == Method::dc && split == "base")
+    throw usage_error(
+        "--split base: method dc borrows from the base classes, so its accuracy there means "
+        "nothing; use novel or val");
+}
+
+std::vector<double> evaluate_head(const Arena& arena, const HeadConfiguration& configuration,
+                                  const ScoreSink& scores, const Progress& progress) {
+  check_head(arena.store, arena.split, configuration);
+  const PreparedView rows(arena.store, arena.split, configuration.view,
+                          preparation_of(arena, configuration), arena.threads);
+  const auto with = [&](const auto& make_head) {
+    return evaluate_with(arena, rows, make_head, scores, progress);
+  };
+  switch (configuration.method) {
+    case Method::power_lr:
+      return with([&] { return LogisticHead(LogisticKind::power, configuration.epochs); });
+    case Method::voronoi_lr:
+      return with([&] { return LogisticHead(LogisticKind::voronoi, configuration.epochs); });
+    case Method::deepvoro_minus_minus:
+      return with([&] {
+        return ClusterHead(LogisticHead(configuration.lr, configuration.epochs), arena.influence);
+      });
+    case Method::simpleshot:
+    case Method::pt_ncm:
+      return with([] { return NearestMean(); });
+    case Method::s2m2:
+      return with([] { return CosineHead(); });
+    case Method::dc: {
+      const BaseStatistics base(arena.store, configuration.view, arena.threads);
+      return with([&] { return CalibratedHead(base); });
+    }
+    default:
+      break;
+  }
+  throw internal_error(fmt::format("method {} is not a head", name(configuration.method)));
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,80 @@
+#include "deepvoro/heads/base_statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/heads/preparation.hpp"
+
+namespace deepvoro {
+namespace {
+
+std::vector<std::vector<std::size_t>> rows_of_classes(const FeatureStore& store) {
+  const FeatureStore::Split& base = store.split("base");
+  const std::vector<std::size_t> labels = store.labels("base");
+  std::vector<std::vector<std::size_t>> rows(base.classes.size());
+  for (std::size_t row = 0; row < labels.size(); ++row) rows[labels[row]].push_back(row);
+  for (std::size_t c = 0; c < rows.size(); ++c)
+    if (rows[c].size() < 2)
+      throw data_error(
+          fmt::format("{}: class '{}' of split base has {} samples, a covariance needs 2; remove "
+                      "it or add samples",
+                      store.folder().string(), base.classes[c], rows[c].size()));
+  return rows;
+}
+
+}  // namespace
+
+std::vector<double> base_mean(const FeatureStore& store, const std::string& view,
+                              unsigned threads) {
+  const PreparedView rows(store, "base", view, {}, threads);
+  std::vector<double> row(padded(rows.dim()));
+  std::vector<double> mean(rows.dim());
+  for (std::size_t r = 0; r < rows.rows(); ++r) {
+    rows.row(r, row.data());
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += row[i];
+  }
+  for (double& value : mean) value /= static_cast<double>(rows.rows());
+  return mean;
+}
+
+BaseStatistics::BaseStatistics(const FeatureStore& store, const std::string& view,
+                               unsigned threads) {
+  const auto rows_of = rows_of_classes(store);
+  const PreparedView rows(store, "base", view, {}, threads);
+  means_ = Matrix<double>(rows_of.size(), rows.dim());
+  deviations_ = Matrix<float>(rows.rows(), rows.dim());
+  begin_.push_back(0);
+  for (const auto& of_class : rows_of) begin_.push_back(begin_.back() + of_class.size());
+  parallel_for(threads, rows_of.size(), 1, [&](std::size_t begin, std::size_t end, unsigned) {
+    std::vector<double> row(padded(rows.dim()));
+    for (std::size_t c = begin; c < end; ++c) {
+      double* mean = means_.row(c);
+      for (const std::size_t r : rows_of[c]) {
+        rows.row(r, row.data());
+        for (std::size_t i = 0; i < rows.dim(); ++i) mean[i] += row[i];
+      }
+      const auto count = static_cast<double>(rows_of[c].size());
+      for (std::size_t i = 0; i < rows.dim(); ++i) mean[i] /= count;
+      const double root = std::sqrt(count - 1);
+      for (std::size_t j = 0; j < rows_of[c].size(); ++j) {
+        rows.row(rows_of[c][j], row.data());
+        float* deviation = deviations_.row(begin_[c] + j);
+        for (std::size_t i = 0; i < rows.dim(); ++i)
+          deviation[i] = static_cast<float>((row[i] - mean[i]) / root);
+      }
+    }
+  });
+}
+
+std::size_t BaseStatistics::largest_class() const {
+  std::size_t largest = 0;
+  for (std::size_t c = 0; c < classes(); ++c)
+    largest = std::max(largest, begin_[c + 1] - begin_[c]);
+  return largest;
+}
+
+}  // namespace deepvoro

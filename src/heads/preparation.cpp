@@ -1,0 +1,68 @@
+#include "deepvoro/heads/preparation.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/kernels/head_kernels.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr std::size_t kRowGrain = 128;
+
+void scale_to_unit(double norm, std::size_t dim, double* row) {
+  kernels::active().transform({.ladder = kernels::Ladder::identity}, norm, dim, row);
+}
+
+}  // namespace
+
+PreparedView::PreparedView(const FeatureStore& store, const std::string& split,
+                           const std::string& view, Preparation preparation, unsigned threads)
+    : view_(store, store.dim(), threads), preparation_(std::move(preparation)) {
+  view_.load(split, view);
+  parallel_for(threads, rows(), kRowGrain, [&](std::size_t begin, std::size_t end, unsigned) {
+    std::vector<double> scratch(padded(dim()));
+    for (std::size_t r = begin; r < end; ++r) row(r, scratch.data());
+  });
+}
+
+void PreparedView::row(std::size_t index, double* out) const {
+  const Preparation& p = preparation_;
+  widen(view_.element(), view_.run(index, 0).data, dim(), out);
+  if (p.unit_first) scale_to_unit(view_.norm(index), dim(), out);
+  for (std::size_t i = 0; i < p.origin.size(); ++i) out[i] -= p.origin[i];
+  if (p.square_root) {
+    const kernels::RowTransform root{.b = p.offset,
+                                     .lambda = 0.5,
+                                     .is_signed = p.is_signed,
+                                     .ladder = kernels::Ladder::square_root};
+    if (kernels::active().transform(root, 1, dim(), out) != kernels::RowStatus::ok) refuse(index);
+  }
+  if (p.unit_last) {
+    double squared_norm = 0;
+    kernels::head_kernels().dots(out, out, 0, 1, padded(dim()), &squared_norm);
+    scale_to_unit(std::sqrt(squared_norm), dim(), out);
+  }
+}
+
+void PreparedView::gather(std::span<const std::uint32_t> rows, Matrix<double>& out) const {
+  for (std::size_t i = 0; i < rows.size(); ++i) row(rows[i], out.row(i));
+}
+
+void PreparedView::refuse(std::size_t index) const {
+  std::vector<double> values(padded(dim()));
+  widen(view_.element(), view_.run(index, 0).data, dim(), values.data());
+  for (std::size_t column = 0; column < dim(); ++column)
+    if (values[column] + preparation_.offset < 0)
+      throw data_error(fmt::format(
+          "{}: row {}, column {}: the value is {}, which has no square root; use --signed, or "
+          "features that are never negative, such as the outputs of a ReLU",
+          view_.file(), index, column, values[column]));
+  throw internal_error("a row cannot be prepared, but each of its values can");
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,262 @@
+// The kernels that fit heads, written once. Needs lanes_*.hpp and body.hpp before it.
+#pragma once
+
+#include "body.hpp"
+#include "deepvoro/kernels/head_kernels.hpp"
+
+namespace {
+
+// Dot products of one row with `Count` others, whose partial sums stay in registers.
+template <std::size_t Count>
+void dots_block(const double* row, const double* others, std::size_t stride, std::size_t length,
+                double* out) {
+  DoubleLanes partial[Count];
+  for (DoubleLanes& lanes : partial) lanes = DoubleLanes::zero();
+  for (std::size_t d = 0; d < length; d += 16) {
+    const DoubleLanes x = DoubleLanes::load(row + d);
+    for (std::size_t c = 0; c < Count; ++c)
+      partial[c] = multiply_add(x, DoubleLanes::load(others + c * stride + d), partial[c]);
+  }
+  for (std::size_t c = 0; c < Count; ++c) out[c] = sum(partial[c]);
+}
+
+// Calls block<Count>(first) for blocks of 5 and a smaller last one that cover 0..count-1.
+template <class Block>
+void in_fives(std::size_t count, Block block) {
+  std::size_t first = 0;
+  for (; first + 5 <= count; first += 5) block.template operator()<5>(first);
+  switch (count - first) {
+    case 4:
+      return block.template operator()<4>(first);
+    case 3:
+      return block.template operator()<3>(first);
+    case 2:
+      return block.template operator()<2>(first);
+    case 1:
+      return block.template operator()<1>(first);
+    default:
+      return;
+  }
+}
+
+void dots_double(const double* row, const double* others, std::size_t stride, std::size_t count,
+                 std::size_t length, double* out) {
+  in_fives(count, [&]<std::size_t Count>(std::size_t first) {
+    dots_block<Count>(row, others + first * stride, stride, length, out + first);
+  });
+}
+
+void softmax(double* logits, std::size_t ways, std::size_t stride, double* log_sums) {
+  for (std::size_t begin = 0; begin < stride; begin += 16) {
+    double largest[16];
+    double total[16] = {};
+    for (std::size_t i = 0; i < 16; ++i) largest[i] = logits[begin + i];
+    for (std::size_t k = 1; k < ways; ++k)
+      for (std::size_t i = 0; i < 16; ++i) {
+        const double x = logits[k * stride + begin + i];
+        largest[i] = x > largest[i] ? x : largest[i];
+      }
+    for (std::size_t k = 0; k < ways; ++k) {
+      double* of_way = logits + k * stride + begin;
+      for (std::size_t i = 0; i < 16; ++i) {
+        of_way[i] = exponential(of_way[i] - largest[i]);
+        total[i] += of_way[i];
+      }
+    }
+    for (std::size_t k = 0; k < ways; ++k)
+      for (std::size_t i = 0; i < 16; ++i) logits[k * stride + begin + i] /= total[i];
+    for (std::size_t i = 0; i < 16; ++i) log_sums[begin + i] = largest[i] + natural_log(total[i]);
+  }
+}
+
+// One step of Adam for 16 parameters, given their gradient.
+inline void adam(const dk::AdamStep& step, const double* gradient, double* values, double* mean,
+                 double* square) {
+  for (std::size_t i = 0; i < 16; ++i) {
+    const double g = gradient[i];
+    const double m = fma(step.keep_mean, mean[i], (1 - step.keep_mean) * g);
+    const double v = fma(step.keep_square, square[i], (1 - step.keep_square) * g * g);
+    mean[i] = m;
+    square[i] = v;
+    values[i] -= step.rate * m / (sqrt(v) * step.root_scale + step.epsilon);
+  }
+}
+
+template <std::size_t Count>
+void adam_block(const dk::AdamStep& step, const double* const* rows, std::size_t row_count,
+                const double* weights, std::size_t weight_stride, const double* pull,
+                std::size_t length, std::size_t stride, double* values, double* means,
+                double* squares) {
+  for (std::size_t d = 0; d < length; d += 16) {
+    DoubleLanes sums[Count];
+    for (std::size_t k = 0; k < Count; ++k) sums[k] = DoubleLanes::zero();
+    for (std::size_t r = 0; r < row_count; ++r) {
+      const DoubleLanes x = DoubleLanes::load(rows[r] + d);
+      for (std::size_t k = 0; k < Count; ++k)
+        sums[k] = multiply_add(DoubleLanes::all_of(weights[k * weight_stride + r]), x, sums[k]);
+    }
+    for (std::size_t k = 0; k < Count; ++k) {
+      const std::size_t at = k * stride + d;
+      double gradient[16];
+      multiply_add(DoubleLanes::all_of(pull[k]), DoubleLanes::load(values + at), sums[k])
+          .store(gradient);
+      adam(step, gradient, values + at, means + at, squares + at);
+    }
+  }
+}
+
+void adam_step(const dk::AdamStep& step, const double* const* rows, std::size_t row_count,
+               const double* weights, std::size_t weight_stride, const double* pull,
+               std::size_t ways, std::size_t length, double* values, double* means,
+               double* squares) {
+  in_fives(ways, [&]<std::size_t Count>(std::size_t first) {
+    adam_block<Count>(step, rows, row_count, weights + first * weight_stride, weight_stride,
+                      pull + first, length, length, values + first * length,
+                      means + first * length, squares + first * length);
+  });
+}
+
+void momentum_step(const dk::MomentumStep& step, const double* const* rows, const double* weights,
+                   std::size_t row_count, double pull, std::size_t length, double* values,
+                   double* momentum) {
+  const DoubleLanes pulls = DoubleLanes::all_of(pull);
+  for (std::size_t d = 0; d < length; d += 16) {
+    const DoubleLanes x = DoubleLanes::load(values + d);
+    DoubleLanes gradient = multiply_add(pulls, x, DoubleLanes::zero());
+    for (std::size_t r = 0; r < row_count; ++r)
+      gradient = multiply_add(DoubleLanes::all_of(weights[r]), DoubleLanes::load(rows[r] + d),
+                              gradient);
+    const DoubleLanes kept = multiply_add(DoubleLanes::all_of(step.keep),
+                                          DoubleLanes::load(momentum + d), DoubleLanes::zero());
+    const DoubleLanes moved = multiply_add(DoubleLanes::all_of(step.take), gradient, kept);
+    moved.store(momentum + d);
+    multiply_add(DoubleLanes::all_of(-step.rate), moved, x).store(values + d);
+  }
+}
+
+// As many blocks of 16 elements as have their sums for 5 ways in registers.
+constexpr std::size_t kProductBlocks = kQueryBlock > 2 ? 2 : 1;
+
+template <std::size_t Count, std::size_t Blocks>
+void add_products_block(const float* weights, std::size_t weight_stride, const float* rows,
+                        std::size_t row_count, std::size_t stride, float* out,
+                        std::size_t out_stride) {
+  FloatLanes sums[Count][Blocks];
+  for (std::size_t k = 0; k < Count; ++k)
+    for (std::size_t b = 0; b < Blocks; ++b)
+      sums[k][b] = FloatLanes::load(out + k * out_stride + 16 * b);
+  for (std::size_t r = 0; r < row_count; ++r) {
+    FloatLanes x[Blocks];
+    for (std::size_t b = 0; b < Blocks; ++b) x[b] = FloatLanes::load(rows + r * stride + 16 * b);
+    for (std::size_t k = 0; k < Count; ++k) {
+      const FloatLanes weight = FloatLanes::all_of(weights[r * weight_stride + k]);
+      for (std::size_t b = 0; b < Blocks; ++b) sums[k][b] = multiply_add(weight, x[b], sums[k][b]);
+    }
+  }
+  for (std::size_t k = 0; k < Count; ++k)
+    for (std::size_t b = 0; b < Blocks; ++b) sums[k][b].store(out + k * out_stride + 16 * b);
+}
+
+void add_products(const float* weights, std::size_t weight_stride, std::size_t ways,
+                  const float* rows, std::size_t row_count, std::size_t stride, std::size_t length,
+                  float* out, std::size_t out_stride) {
+  in_fives(ways, [&]<std::size_t Count>(std::size_t first) {
+    std::size_t d = 0;
+    for (; d + 16 * kProductBlocks <= length; d += 16 * kProductBlocks)
+      add_products_block<Count, kProductBlocks>(weights + first, weight_stride, rows + d, row_count,
+                                                stride, out + first * out_stride + d, out_stride);
+    for (; d < length; d += 16)
+      add_products_block<Count, 1>(weights + first, weight_stride, rows + d, row_count, stride,
+                                   out + first * out_stride + d, out_stride);
+  });
+}
+
+// Philox 4x32-10 (Salmon et al., 2011): four random words from a counter and a key, 16 counters
+// side by side.
+struct PhiloxWords {
+  std::uint32_t word[4][16];
+};
+
+inline void philox(std::uint64_t key, std::uint64_t counter, PhiloxWords& out) {
+  std::uint32_t a[16];
+  std::uint32_t b[16];
+  std::uint32_t c[16];
+  std::uint32_t d[16];
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    const std::uint64_t at = counter + i;
+    a[i] = static_cast<std::uint32_t>(at);
+    b[i] = static_cast<std::uint32_t>(at >> 32U);
+    c[i] = 0;
+    d[i] = 0;
+  }
+  auto key_low = static_cast<std::uint32_t>(key);
+  auto key_high = static_cast<std::uint32_t>(key >> 32U);
+  for (int round = 0; round < 10; ++round) {
+    for (std::size_t i = 0; i < 16; ++i) {
+      const std::uint64_t first = std::uint64_t{0xD2511F53U} * a[i];
+      const std::uint64_t second = std::uint64_t{0xCD9E8D57U} * c[i];
+      a[i] = static_cast<std::uint32_t>(second >> 32U) ^ b[i] ^ key_low;
+      c[i] = static_cast<std::uint32_t>(first >> 32U) ^ d[i] ^ key_high;
+      b[i] = static_cast<std::uint32_t>(second);
+      d[i] = static_cast<std::uint32_t>(first);
+    }
+    key_low += 0x9E3779B9U;
+    key_high += 0xBB67AE85U;
+  }
+  for (std::size_t i = 0; i < 16; ++i) {
+    out.word[0][i] = a[i];
+    out.word[1][i] = b[i];
+    out.word[2][i] = c[i];
+    out.word[3][i] = d[i];
+  }
+}
+
+// Two independent standard normal numbers from two random words (Box and Muller).
+inline void normal_pair(std::uint32_t first, std::uint32_t second, float& one, float& other) {
+  // The middle of one of 2^23 equal parts of (0, 1), so that the logarithm exists.
+  const float u = fmaf(static_cast<float>(static_cast<std::int32_t>(first >> 9U)), 0x1p-23F, 0x1p-24F);
+  const float radius = sqrtf(-2 * quick_log(u));
+  // An angle in turns, as a quarter of the circle and what is left of it, -1/8 to 1/8 of a turn.
+  const std::uint32_t quarter = (second + 0x20000000U) >> 30U;
+  const auto rest = static_cast<std::int32_t>(second - (quarter << 30U));
+  const float x = static_cast<float>(rest >> 6) * (0x1.921fb6p+1F * 0x1p-25F);
+  const float x2 = x * x;
+  float sine = 2.7183114e-6F;
+  sine = fmaf(sine, x2, -1.9839334e-4F);
+  sine = fmaf(sine, x2, 8.3333293e-3F);
+  sine = fmaf(sine, x2, -1.6666667e-1F);
+  sine = fmaf(sine * x2, x, x);
+  float cosine = 2.4433157e-5F;
+  cosine = fmaf(cosine, x2, -1.3887316e-3F);
+  cosine = fmaf(cosine, x2, 4.1666646e-2F);
+  cosine = fmaf(cosine, x2, -0.5F);
+  cosine = fmaf(cosine, x2, 1.0F);
+  const bool swapped = (quarter & 1U) != 0;
+  const float along = swapped ? sine : cosine;
+  const float across = swapped ? cosine : sine;
+  one = radius * (quarter == 1 || quarter == 2 ? -along : along);
+  other = radius * (quarter >= 2 ? -across : across);
+}
+
+void normals(std::uint64_t key, std::uint64_t first_block, std::size_t blocks, float* out) {
+  for (std::size_t block = 0; block < blocks; ++block) {
+    PhiloxWords words;
+    philox(key, (first_block + block) * 16, words);
+    float* to = out + block * dk::kNormalsPerBlock;
+    for (std::size_t i = 0; i < 16; ++i) {
+      normal_pair(words.word[0][i], words.word[1][i], to[i], to[16 + i]);
+      normal_pair(words.word[2][i], words.word[3][i], to[32 + i], to[48 + i]);
+    }
+  }
+}
+
+constexpr dk::HeadTable make_head_table() {
+  return {.dots = dots_double,
+          .softmax = softmax,
+          .adam_step = adam_step,
+          .momentum_step = momentum_step,
+          .add_products = add_products,
+          .normals = normals};
+}
+
+}  // namespace
