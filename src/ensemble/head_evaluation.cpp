@@ -89,8 +89,7 @@ std::vector<double> evaluate_with(const Arena& arena, const PreparedView& rows,
                      .shots = shape.shots,
                      .stream = static_cast<std::uint32_t>(e)});
     for (std::size_t q = 0; q < episode.query.size(); ++q) {
-      rows.row(episode.query[q], worker.query.row(0));
-      worker.head.influence(worker.query.row(0),
+      worker.head.influence(rows.row(episode.query[q], worker.query.row(0)),
                             std::span(worker.scores).subspan(q * shape.ways, shape.ways));
     }
   };

@@ -31,10 +31,10 @@ std::vector<std::vector<std::size_t>> rows_of_classes(const FeatureStore& store)
 std::vector<double> base_mean(const FeatureStore& store, const std::string& view,
                               unsigned threads) {
   const PreparedView rows(store, "base", view, {}, threads);
-  std::vector<double> row(padded(rows.dim()));
+  std::vector<double> scratch(padded(rows.dim()));
   std::vector<double> mean(rows.dim());
   for (std::size_t r = 0; r < rows.rows(); ++r) {
-    rows.row(r, row.data());
+    const double* row = rows.row(r, scratch.data());
     for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += row[i];
   }
   for (double& value : mean) value /= static_cast<double>(rows.rows());
@@ -50,18 +50,18 @@ BaseStatistics::BaseStatistics(const FeatureStore& store, const std::string& vie
   begin_.push_back(0);
   for (const auto& of_class : rows_of) begin_.push_back(begin_.back() + of_class.size());
   parallel_for(threads, rows_of.size(), 1, [&](std::size_t begin, std::size_t end, unsigned) {
-    std::vector<double> row(padded(rows.dim()));
+    std::vector<double> scratch(padded(rows.dim()));
     for (std::size_t c = begin; c < end; ++c) {
       double* mean = means_.row(c);
       for (const std::size_t r : rows_of[c]) {
-        rows.row(r, row.data());
+        const double* row = rows.row(r, scratch.data());
         for (std::size_t i = 0; i < rows.dim(); ++i) mean[i] += row[i];
       }
       const auto count = static_cast<double>(rows_of[c].size());
       for (std::size_t i = 0; i < rows.dim(); ++i) mean[i] /= count;
       const double root = std::sqrt(count - 1);
       for (std::size_t j = 0; j < rows_of[c].size(); ++j) {
-        rows.row(rows_of[c][j], row.data());
+        const double* row = rows.row(rows_of[c][j], scratch.data());
         float* deviation = deviations_.row(begin_[c] + j);
         for (std::size_t i = 0; i < rows.dim(); ++i)
           deviation[i] = static_cast<float>((row[i] - mean[i]) / root);

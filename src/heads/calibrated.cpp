@@ -84,7 +84,7 @@ struct CalibratedHead::Work {
     std::fill_n(parameters.row(0), parameters.stride(), 0.0);
     lbfgs->minimise(
         [&](const double* x, double* gradient) { return evaluate(support, x, gradient); },
-        parameters.row(0));
+        [&](double* gradient) { precondition(gradient); }, parameters.row(0));
   }
 
   // Means and noise of all Gaussians.
@@ -172,6 +172,20 @@ struct CalibratedHead::Work {
       loss += squared / 2;
     }
     return loss;
+  }
+
+  // What is added to every element of a covariance makes samples vary most along (1, ..., 1), by
+  // far. The Hessian is taken for that of the penalty and of this: I + c 11^T, c some samples' worth.
+  void precondition(double* gradient) const {
+    constexpr double samples_worth = 10;
+    const double c = samples_worth * options.spread;
+    for (std::size_t k = 0; k < ways; ++k) {
+      double* of_way = gradient + k * stride;
+      double total = 0;
+      for (std::size_t d = 0; d < dim; ++d) total += of_way[d];
+      const double share = total * c / (1 + c * static_cast<double>(dim));
+      for (std::size_t d = 0; d < dim; ++d) of_way[d] -= share;
+    }
   }
 
   void round_parameters(const double* x) {

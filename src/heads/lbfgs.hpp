@@ -11,7 +11,8 @@
 namespace deepvoro {
 
 // Minimises a smooth function by L-BFGS with a line search that ends at the weak Wolfe conditions.
-// Reuse an object to reuse its memory.
+// `precondition(gradient)` multiplies in place with a guess of the inverse Hessian, up to a factor:
+// a good one saves iterations and changes nothing else. Reuse an object to reuse its memory.
 class Lbfgs {
  public:
   struct Options {
@@ -34,14 +35,15 @@ class Lbfgs {
         changes_(options.history, size),
         curvatures_(options.history),
         factors_(options.history),
-        points_(2, size),
+        trial_(1, size),
+        conditioned_(1, size),
         gradients_(2, size),
         direction_(1, size) {}
 
   // `function(x, gradient)` returns the value at x and fills in the gradient. x is the start and
   // becomes the result.
-  template <class Function>
-  Outcome minimise(Function&& function, double* x) {
+  template <class Function, class Precondition>
+  Outcome minimise(const Function& function, const Precondition& precondition, double* x) {
     double* gradient = gradients_.row(0);
     Outcome outcome;
     outcome.value = function(x, gradient);
@@ -51,7 +53,7 @@ class Lbfgs {
     for (; outcome.iterations < options_.most_iterations; ++outcome.iterations) {
       outcome.largest_gradient = largest(gradient);
       if (outcome.largest_gradient <= options_.gradient_tolerance) break;
-      choose_direction(gradient);
+      choose_direction(gradient, precondition);
       if (search(function, x, outcome)) continue;
       if (kept_ == 0) break;  // not even downhill does it get better: as good as rounding allows
       kept_ = 0;
@@ -77,7 +79,8 @@ class Lbfgs {
   }
 
   // Minus the inverse Hessian that the last moves suggest, times the gradient.
-  void choose_direction(const double* gradient) {
+  template <class Precondition>
+  void choose_direction(const double* gradient, const Precondition& precondition) {
     double* d = direction_.row(0);
     for (std::size_t i = 0; i < size_; ++i) d[i] = -gradient[i];
     const std::size_t history = options_.history;
@@ -86,9 +89,12 @@ class Lbfgs {
       factors_[at] = dot(moves_.row(at), d) / curvatures_[at];
       add(-factors_[at], changes_.row(at), d);
     }
+    precondition(d);
     if (kept_ > 0) {
-      const double* change = changes_.row(newest_);
-      const double scale = curvatures_[newest_] / dot(change, change);
+      double* change = conditioned_.row(0);
+      std::copy_n(changes_.row(newest_), size_, change);
+      precondition(change);
+      const double scale = curvatures_[newest_] / dot(changes_.row(newest_), change);
       for (std::size_t i = 0; i < size_; ++i) d[i] *= scale;
     }
     for (std::size_t age = kept_; age-- > 0;) {
@@ -99,14 +105,14 @@ class Lbfgs {
 
   // Moves x along the direction to a point that is lower and less steep, or leaves it where it is.
   template <class Function>
-  bool search(Function&& function, double* x, Outcome& outcome) {
+  bool search(const Function& function, double* x, Outcome& outcome) {
     constexpr int most_trials = 30;
     constexpr double least_descent = 1e-4;  // of what the slope promises
     constexpr double least_flattening = 0.9;
     constexpr double rounding = 1e-6;  // relative, of a value
     const double* d = direction_.row(0);
     double* gradient = gradients_.row(0);
-    double* trial = points_.row(0);
+    double* trial = trial_.row(0);
     double* trial_gradient = gradients_.row(1);
     const double slope = dot(gradient, d);
     if (!(slope < 0)) return false;
@@ -172,7 +178,7 @@ class Lbfgs {
   std::size_t newest_ = 0;
   Matrix<double> moves_, changes_;  // [history x size], a ring
   std::vector<double> curvatures_, factors_;
-  Matrix<double> points_, gradients_, direction_;
+  Matrix<double> trial_, conditioned_, gradients_, direction_;
 };
 
 }  // namespace deepvoro

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -13,6 +14,7 @@ namespace deepvoro {
 namespace {
 
 constexpr std::size_t kRowGrain = 128;
+constexpr std::size_t kMostKeptBytes = std::size_t{1} << 30U;
 
 void scale_to_unit(double norm, std::size_t dim, double* row) {
   kernels::active().transform({.ladder = kernels::Ladder::identity}, norm, dim, row);
@@ -24,13 +26,22 @@ PreparedView::PreparedView(const FeatureStore& store, const std::string& split,
                            const std::string& view, Preparation preparation, unsigned threads)
     : view_(store, store.dim(), threads), preparation_(std::move(preparation)) {
   view_.load(split, view);
+  if (rows() <= kMostKeptBytes / (padded(dim()) * sizeof(double)))
+    kept_ = Matrix<double>(rows(), dim());
   parallel_for(threads, rows(), kRowGrain, [&](std::size_t begin, std::size_t end, unsigned) {
     std::vector<double> scratch(padded(dim()));
-    for (std::size_t r = begin; r < end; ++r) row(r, scratch.data());
+    for (std::size_t r = begin; r < end; ++r)
+      prepare(r, kept_.rows() > 0 ? kept_.row(r) : scratch.data());
   });
 }
 
-void PreparedView::row(std::size_t index, double* out) const {
+const double* PreparedView::row(std::size_t index, double* scratch) const {
+  if (kept_.rows() > 0) return kept_.row(index);
+  prepare(index, scratch);
+  return scratch;
+}
+
+void PreparedView::prepare(std::size_t index, double* out) const {
   const Preparation& p = preparation_;
   widen(view_.element(), view_.run(index, 0).data, dim(), out);
   if (p.unit_first) scale_to_unit(view_.norm(index), dim(), out);
@@ -50,7 +61,10 @@ void PreparedView::row(std::size_t index, double* out) const {
 }
 
 void PreparedView::gather(std::span<const std::uint32_t> rows, Matrix<double>& out) const {
-  for (std::size_t i = 0; i < rows.size(); ++i) row(rows[i], out.row(i));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double* from = row(rows[i], out.row(i));
+    if (from != out.row(i)) std::copy_n(from, out.stride(), out.row(i));
+  }
 }
 
 void PreparedView::refuse(std::size_t index) const {

@@ -21,9 +21,9 @@ struct Preparation {
   bool unit_last = false;       // scale to unit length
 };
 
-// One view of a split with every row prepared when asked for, in double. The constructor reads all
-// rows and throws a data error that names the first one that cannot be prepared. Safe to share
-// between threads.
+// One view of a split with its rows prepared, in double. The constructor reads all rows and throws a
+// data error that names the first one that cannot be prepared. Prepared rows are kept unless they
+// need more than 1 GiB; then each is prepared when asked for. Safe to share between threads.
 class PreparedView {
  public:
   PreparedView(const FeatureStore& store, const std::string& split, const std::string& view,
@@ -32,15 +32,17 @@ class PreparedView {
   [[nodiscard]] std::size_t rows() const { return view_.rows(); }
   [[nodiscard]] std::size_t dim() const { return view_.dim(); }
 
-  // Writes padded(dim) elements.
-  void row(std::size_t index, double* out) const;
+  // A prepared row of padded(dim) elements, which may lie in `scratch`, of as many elements.
+  [[nodiscard]] const double* row(std::size_t index, double* scratch) const;
   void gather(std::span<const std::uint32_t> rows, Matrix<double>& out) const;
 
  private:
+  void prepare(std::size_t index, double* out) const;
   [[noreturn]] void refuse(std::size_t index) const;
 
   LoadedView view_;
   Preparation preparation_;
+  Matrix<double> kept_;  // no rows where they would need too much memory
 };
 
 }  // namespace deepvoro
