@@ -24,9 +24,8 @@ constexpr std::array kLogisticNames = {"power", "voronoi"};
 constexpr std::size_t kEpisodeGrain = 4;
 
 bool needs_base(const HeadConfiguration& configuration) {
-  return configuration.method == Method::dc ||
-         (configuration.method == Method::simpleshot &&
-          configuration.normalisation == Normalisation::cl2n);
+  return configuration.method == Method::dc || (configuration.method == Method::simpleshot &&
+                                                configuration.normalisation == Normalisation::cl2n);
 }
 
 Preparation preparation_of(const Arena& arena, const HeadConfiguration& configuration) {

@@ -18,8 +18,9 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr std::array kMethodNames = {"vd",         "power-lr",   "voronoi-lr", "deepvoro--", "deepvoro",
-                                     "deepvoro++", "simpleshot", "pt-ncm",     "s2m2",       "dc"};
+constexpr std::array kMethodNames = {"vd",       "power-lr",   "voronoi-lr", "deepvoro--",
+                                     "deepvoro", "deepvoro++", "simpleshot", "pt-ncm",
+                                     "s2m2",     "dc"};
 
 // Published for mini-ImageNet, R = 1..10.
 constexpr std::array kDefaultBeta = {7.0, 5.5, 4.5, 4.0, 4.0, 3.5, 3.5, 3.0, 3.0, 3.0};

@@ -82,6 +82,17 @@ PowerDiagram PowerDiagram::of_linear_classifier(MatrixView<const double> W,
   return {centers.view(), weights};
 }
 
+LinearClassifier PowerDiagram::to_linear_classifier() const {
+  LinearClassifier linear{Matrix<double>(cells(), centers_.cols()), weights_};
+  for (std::size_t k = 0; k < cells(); ++k)
+    for (std::size_t i = 0; i < centers_.cols(); ++i) {
+      const double c = centers_.row(k)[i];
+      linear.W.row(k)[i] = 2 * c;
+      linear.b[k] -= c * c;
+    }
+  return linear;
+}
+
 void PowerDiagram::influence(Point query, std::span<double> out) const {
   squared_distances(centers_, query, out);
   for (std::size_t k = 0; k < cells(); ++k) out[k] = weights_[k] - out[k];

@@ -51,7 +51,8 @@ struct CalibratedHead::Work {
     gaussians.resize(rows);
     for (Gaussian& gaussian : gaussians) {
       // Normal numbers come in blocks, the last of which may reach beyond.
-      const std::size_t spare = kernels::kNormalsPerBlock / padded(std::max<std::size_t>(1, sample_count)) + 1;
+      const std::size_t spare =
+          kernels::kNormalsPerBlock / padded(std::max<std::size_t>(1, sample_count)) + 1;
       gaussian.noise = Matrix<float>(deviations + 1 + spare, sample_count);
     }
     used.resize(std::min(rows * near, base.classes()));
@@ -121,9 +122,8 @@ struct CalibratedHead::Work {
                                                base.classes(), stride, distances.data());
     std::iota(nearest.begin(), nearest.end(), std::size_t{0});
     const auto near = static_cast<std::ptrdiff_t>(std::min(options.neighbours, base.classes()));
-    std::ranges::partial_sort(nearest, nearest.begin() + near, {}, [&](std::size_t c) {
-      return std::pair(distances[c], c);
-    });
+    std::ranges::partial_sort(nearest, nearest.begin() + near, {},
+                              [&](std::size_t c) { return std::pair(distances[c], c); });
   }
 
   // The noise of the deviations is divided by the square root of the number of neighbours, because
@@ -140,8 +140,7 @@ struct CalibratedHead::Work {
         static_cast<float>(1 / std::sqrt(static_cast<double>(gaussian.bases.size())));
     for (std::size_t j = 0; j <= deviations; ++j) {
       float* of_deviation = noise.row(j);
-      const float factor =
-          j < deviations ? share : static_cast<float>(std::sqrt(options.spread));
+      const float factor = j < deviations ? share : static_cast<float>(std::sqrt(options.spread));
       for (std::size_t i = 0; i < sample_count; ++i) of_deviation[i] *= factor;
       std::fill(of_deviation + sample_count, of_deviation + noise.stride(), 0.0F);
       gaussian.noise_rows.push_back(of_deviation);
@@ -175,7 +174,8 @@ struct CalibratedHead::Work {
   }
 
   // What is added to every element of a covariance makes samples vary most along (1, ..., 1), by
-  // far. The Hessian is taken for that of the penalty and of this: I + c 11^T, c some samples' worth.
+  // far. The Hessian is taken for that of the penalty and of this: I + c 11^T, c some samples'
+  // worth.
   void precondition(double* gradient) const {
     constexpr double samples_worth = 10;
     const double c = samples_worth * options.spread;

@@ -111,8 +111,8 @@ void adam_step(const dk::AdamStep& step, const double* const* rows, std::size_t 
                double* squares) {
   in_fives(ways, [&]<std::size_t Count>(std::size_t first) {
     adam_block<Count>(step, rows, row_count, weights + first * weight_stride, weight_stride,
-                      pull + first, length, length, values + first * length,
-                      means + first * length, squares + first * length);
+                      pull + first, length, length, values + first * length, means + first * length,
+                      squares + first * length);
   });
 }
 
@@ -124,8 +124,8 @@ void momentum_step(const dk::MomentumStep& step, const double* const* rows, cons
     const DoubleLanes x = DoubleLanes::load(values + d);
     DoubleLanes gradient = multiply_add(pulls, x, DoubleLanes::zero());
     for (std::size_t r = 0; r < row_count; ++r)
-      gradient = multiply_add(DoubleLanes::all_of(weights[r]), DoubleLanes::load(rows[r] + d),
-                              gradient);
+      gradient =
+          multiply_add(DoubleLanes::all_of(weights[r]), DoubleLanes::load(rows[r] + d), gradient);
     const DoubleLanes kept = multiply_add(DoubleLanes::all_of(step.keep),
                                           DoubleLanes::load(momentum + d), DoubleLanes::zero());
     const DoubleLanes moved = multiply_add(DoubleLanes::all_of(step.take), gradient, kept);
@@ -214,7 +214,8 @@ inline void philox(std::uint64_t key, std::uint64_t counter, PhiloxWords& out) {
 // Two independent standard normal numbers from two random words (Box and Muller).
 inline void normal_pair(std::uint32_t first, std::uint32_t second, float& one, float& other) {
   // The middle of one of 2^23 equal parts of (0, 1), so that the logarithm exists.
-  const float u = fmaf(static_cast<float>(static_cast<std::int32_t>(first >> 9U)), 0x1p-23F, 0x1p-24F);
+  const float u =
+      fmaf(static_cast<float>(static_cast<std::int32_t>(first >> 9U)), 0x1p-23F, 0x1p-24F);
   const float radius = sqrtf(-2 * quick_log(u));
   // An angle in turns, as a quarter of the circle and what is left of it, -1/8 to 1/8 of a turn.
   const std::uint32_t quarter = (second + 0x20000000U) >> 30U;

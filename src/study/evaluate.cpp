@@ -111,9 +111,9 @@ void check_members_fit_method(const Evaluation& request) {
                                     name(request.scheme), method));
     if (request.epochs < 1) throw usage_error("--epochs must be at least 1");
   } else if (request.view && (request.pool || request.method != Method::vd)) {
-    throw usage_error(
-        fmt::format("--view {}: {} names its own views; put others into a pool file",
-                    *request.view, request.pool ? "--pool" : std::string("method ") + method));
+    throw usage_error(fmt::format("--view {}: {} names its own views; put others into a pool file",
+                                  *request.view,
+                                  request.pool ? "--pool" : std::string("method ") + method));
   }
 }
 

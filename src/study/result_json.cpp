@@ -43,8 +43,8 @@ ordered_json to_json(const EvaluationResult& result, const ordered_json& store) 
       {"ci95", result.accuracy.ci95},
       {"episode_accuracy", result.episode_accuracy},
       {"members", result.member_count()},
-      {"pool", result.head ? ordered_json::array({to_json(*result.head)})
-                           : to_json(result.members)},
+      {"pool",
+       result.head ? ordered_json::array({to_json(*result.head)}) : to_json(result.members)},
   };
   if (result.guidance)
     object["guided"] = {{"pool_size", result.guidance->pool_size},

@@ -229,6 +229,30 @@ TEST(PowerDiagram, AgreesWithItsLinearClassifierEverywhere) {
   }
 }
 
+TEST(PowerDiagram, BecomesALinearClassifierWithTheSameCells) {
+  const Matrix<double> centers = random_points(7, 11, 16);
+  const Matrix<double> weights = random_points(1, 7, 17);
+  const PowerDiagram diagram(centers.view(), weights.view()[0]);
+  const LinearClassifier linear = diagram.to_linear_classifier();
+  const Matrix<double> queries = random_points(500, 11, 18);
+  for (std::size_t q = 0; q < queries.rows(); ++q) {
+    const Point z = queries.view()[q];
+    EXPECT_EQ(cell_at(diagram, z), largest_linear_score(linear.W, linear.b, z)) << "query " << q;
+  }
+}
+
+TEST(PowerDiagram, OfItsOwnLinearClassifierIsItself) {
+  const PowerDiagram diagram(points({{1, 2}, {-3, 0.5}}).view(), std::array{0.25, -2.0});
+  const LinearClassifier linear = diagram.to_linear_classifier();
+  EXPECT_EQ(linear.W.row(1)[0], -6);
+  EXPECT_EQ(linear.b[0], 0.25 - 5);
+  const auto again = PowerDiagram::of_linear_classifier(linear.W.view(), linear.b);
+  for (std::size_t k = 0; k < 2; ++k) {
+    EXPECT_EQ(again.weights()[k], diagram.weights()[k]);
+    EXPECT_TRUE(std::ranges::equal(again.centers()[k], diagram.centers()[k]));
+  }
+}
+
 TEST(VoronoiReduction, WithTiedBiasesAllWeightsAreZeroAndTheNearestHalvedRowWins) {
   constexpr std::size_t dim = 5;
   const Matrix<double> W = random_points(6, dim, 9);

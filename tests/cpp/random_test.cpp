@@ -20,6 +20,13 @@ TEST(LegacyRandom, RunsOnFromCallToCall) {
             (std::vector<std::size_t>{578, 52, 533, 367, 55, 62}));
 }
 
+TEST(LegacyRandom, GivesNumpysUniformNumbers) {
+  LegacyRandom random(0);
+  EXPECT_EQ(random.uniform(0, 1), 0.5488135039273248);
+  EXPECT_EQ(random.uniform(-2, 2), 0.8607574654896779);
+  EXPECT_EQ(random.uniform(0, 1), 0.6027633760716439);
+}
+
 TEST(LegacyRandom, ShufflesNothingAndOneItemWithoutDrawing) {
   LegacyRandom random(7);
   EXPECT_TRUE(random.permutation(0).empty());

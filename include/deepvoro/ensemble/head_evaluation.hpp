@@ -22,10 +22,10 @@ enum class Normalisation { un, l2n, cl2n };
 struct HeadConfiguration {
   Method method = Method::power_lr;
   std::string view;
-  LogisticKind lr = LogisticKind::voronoi;                // of deepvoro--
-  std::size_t epochs = LogisticHead::default_epochs;      // of the three with logistic regression
-  Normalisation normalisation = Normalisation::cl2n;      // of simpleshot
-  bool is_signed = false;                                 // square roots of negative features
+  LogisticKind lr = LogisticKind::voronoi;            // of deepvoro--
+  std::size_t epochs = LogisticHead::default_epochs;  // of the three with logistic regression
+  Normalisation normalisation = Normalisation::cl2n;  // of simpleshot
+  bool is_signed = false;                             // square roots of negative features
 };
 
 // Throws a data or usage error when the store or the split cannot serve the method.

@@ -42,6 +42,12 @@ class VoronoiDiagram {
   Matrix<double> centers_;
 };
 
+// argmax_k W_k.z + b_k.
+struct LinearClassifier {
+  Matrix<double> W;
+  std::vector<double> b;
+};
+
 // Smallest d^2 - weight. Influence: weight - d^2. With equal weights the cells are those of the
 // Voronoi diagram.
 class PowerDiagram {
@@ -50,6 +56,8 @@ class PowerDiagram {
   // The diagram whose cells are those of argmax_k W_k.z + b_k: centers W_k/2, weights
   // b_k + |W_k|^2/4.
   static PowerDiagram of_linear_classifier(MatrixView<const double> W, std::span<const double> b);
+  // The classifier of which this is the diagram: W_k = 2 c_k, b_k = weight_k - |c_k|^2.
+  [[nodiscard]] LinearClassifier to_linear_classifier() const;
 
   [[nodiscard]] std::size_t cells() const { return centers_.rows(); }
   [[nodiscard]] MatrixView<const double> centers() const { return centers_.view(); }

@@ -32,7 +32,7 @@ class BaseStatistics {
 
  private:
   Matrix<double> means_;
-  Matrix<float> deviations_;         // class by class
+  Matrix<float> deviations_;        // class by class
   std::vector<std::size_t> begin_;  // of each class in deviations_, and the end
 };
 

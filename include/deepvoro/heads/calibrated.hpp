@@ -15,8 +15,9 @@ namespace deepvoro {
 // added to every element. Logistic regression (W squared over two as a penalty, sum of losses) is
 // fitted on the support rows and floor(750/shots) samples of each. Influence: the logits.
 //
-// A sample is mean + sum_j e_j deviation_j, with normal e_j and the deviations of both base classes,
-// so samples are never made: their dot products with W are those of the deviations, mixed by e.
+// A sample is mean + sum_j e_j deviation_j, with normal e_j and the deviations of both base
+// classes, so samples are never made: their dot products with W are those of the deviations, mixed
+// by e.
 class CalibratedHead {
  public:
   struct Options {

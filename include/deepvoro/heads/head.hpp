@@ -21,7 +21,8 @@ struct Support {
 
 // A head is what is fitted on a support set and then asked about queries. Requirements:
 //   head.fit(support)           forgets what it was fitted on before, but keeps its memory
-//   head.influence(query, out)  out[k] = score of class k, larger is nearer; `query` is a padded row
+//   head.influence(query, out)  out[k] = score of class k, larger is nearer; `query` is a padded
+//   row
 // The result of a fit depends on the support alone. A head belongs to one thread; after a fit,
 // several may ask it. Models: NearestMean, LogisticHead, ClusterHead, CosineHead,
 // CalibratedHead.

@@ -42,9 +42,10 @@ class LogisticObjective {
 // b_k = -|W_k|^2/4, with which all weights of the Power diagram of (W, b) are 0.
 void tie_biases(MatrixView<const double> W, std::span<double> b);
 
-// Logistic regression by Adam (rate 0.01, 0.9, 0.999, 1e-8), all support rows in a batch up to 64 of
-// them; above, batches of 64 rows, the first shot of every class before the second. It starts from
-// the Voronoi diagram of the class means c_k: W_k = 2 c_k, b_k = -|c_k|^2. Influence: W_k.z + b_k.
+// Logistic regression by Adam (rate 0.01, 0.9, 0.999, 1e-8), all support rows in a batch up to 64
+// of them; above, batches of 64 rows, the first shot of every class before the second. It starts
+// from the Voronoi diagram of the class means c_k: W_k = 2 c_k, b_k = -|c_k|^2. Influence: W_k.z +
+// b_k.
 class LogisticHead {
  public:
   static constexpr std::size_t default_epochs = 20;

@@ -13,16 +13,16 @@ namespace deepvoro {
 
 // What a head's method does to a feature row before anything else, in this order.
 struct Preparation {
-  bool unit_first = false;      // scale to unit length; a zero row stays zero
-  std::vector<double> origin;   // take this row off; empty: nothing
-  double offset = 0;            // add to every element
-  bool square_root = false;     // take the square root
-  bool is_signed = false;       // sign(z) sqrt|z|, defined for negative numbers too
-  bool unit_last = false;       // scale to unit length
+  bool unit_first = false;     // scale to unit length; a zero row stays zero
+  std::vector<double> origin;  // take this row off; empty: nothing
+  double offset = 0;           // add to every element
+  bool square_root = false;    // take the square root
+  bool is_signed = false;      // sign(z) sqrt|z|, defined for negative numbers too
+  bool unit_last = false;      // scale to unit length
 };
 
-// One view of a split with its rows prepared, in double. The constructor reads all rows and throws a
-// data error that names the first one that cannot be prepared. Prepared rows are kept unless they
+// One view of a split with its rows prepared, in double. The constructor reads all rows and throws
+// a data error that names the first one that cannot be prepared. Prepared rows are kept unless they
 // need more than 1 GiB; then each is prepared when asked for. Safe to share between threads.
 class PreparedView {
  public:

@@ -35,7 +35,7 @@ struct Evaluation {
   LogisticKind lr = LogisticKind::voronoi;    // of deepvoro--
   std::size_t epochs = LogisticHead::default_epochs;
   Normalisation normalisation = Normalisation::cl2n;  // of simpleshot
-  bool is_signed = false;                     // every transformation becomes a signed one
+  bool is_signed = false;                             // every transformation becomes a signed one
   double alpha = 1;
   bool oracle = false;  // also peek at the size that would have been best on the split itself
   unsigned threads = 1;
