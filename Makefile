@@ -9,7 +9,8 @@ BUILD_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3
                   libhdf5-dev libzip-dev libcli11-dev
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev clang-format clang-tidy python3 python3-numpy \
                  python3-pytest python3-h5py python3-scipy
-BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy libopenblas0-pthread
+BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn \
+                  libopenblas0-pthread
 JOBS := $(shell nproc)
 
 build: packages-build
@@ -31,6 +32,7 @@ bench: packages-bench
 	cmake --preset release -DDEEPVORO_BENCH=ON
 	cmake --build build -j $(JOBS)
 	/usr/bin/python3 bench/bench.py
+	/usr/bin/python3 bench/heads.py
 
 packages-build:
 	@scripts/install_packages.sh $(BUILD_PACKAGES)
