@@ -10,6 +10,7 @@ namespace deepvoro {
 namespace {
 
 constexpr std::size_t kBatch = 64;
+constexpr std::size_t kFloatDim = 64;
 constexpr double kRate = 0.01;
 
 double power_of(double base, std::size_t exponent) {
@@ -19,18 +20,28 @@ double power_of(double base, std::size_t exponent) {
   return result;
 }
 
-kernels::AdamStep adam_step(std::size_t number) {
+kernels::AdamStep adam_of(std::size_t number) {
   kernels::AdamStep step;
   step.rate = kRate / (1 - power_of(step.keep_mean, number));
   step.root_scale = 1 / std::sqrt(1 - power_of(step.keep_square, number));
   return step;
 }
 
-void fill_with_zeros(Matrix<double>& matrix, std::size_t rows, std::size_t cols) {
-  if (matrix.rows() != rows || matrix.cols() != cols)
-    matrix = Matrix<double>(rows, cols);
-  else
-    std::fill_n(matrix.row(0), rows * matrix.stride(), 0.0);
+auto adam_step(float /*selects*/) {
+  return kernels::head_kernels().adam_step_float;
+}
+auto adam_step(double /*selects*/) {
+  return kernels::head_kernels().adam_step_double;
+}
+
+template <class Real>
+void reshape(Matrix<Real>& matrix, std::size_t rows, std::size_t cols) {
+  if (matrix.rows() != rows || matrix.cols() != cols) matrix = Matrix<Real>(rows, cols);
+}
+
+template <class Real>
+void fill_with_zeros(Matrix<Real>& matrix) {
+  std::fill_n(matrix.row(0), matrix.rows() * matrix.stride(), Real{0});
 }
 
 }  // namespace
@@ -42,87 +53,135 @@ void tie_biases(MatrixView<const double> W, std::span<double> b) {
   }
 }
 
-double LogisticObjective::evaluate(std::span<const double* const> rows,
-                                   std::span<const std::size_t> labels, MatrixView<const double> W,
-                                   std::span<double> b) {
-  const kernels::HeadTable& kernels = kernels::head_kernels();
+void tie_biases(MatrixView<const float> W, std::span<double> b) {
+  const kernels::Table& kernels = kernels::active();
+  for (std::size_t k = 0; k < W.rows(); ++k) {
+    b[k] = 0;
+    for (std::size_t begin = 0; begin < W.cols(); begin += kFloatDim) {
+      double wide[kFloatDim];
+      const double norm =
+          kernels.widen_float32(W.row(k) + begin, std::min(kFloatDim, W.cols() - begin), wide);
+      b[k] -= norm * norm / 4;
+    }
+  }
+}
+
+template <class Real>
+double LogisticObjective<Real>::evaluate(std::span<const Real* const> rows,
+                                         std::span<const std::size_t> labels,
+                                         MatrixView<const Real> W, std::span<double> b) {
   const std::size_t ways = W.rows();
-  if (residuals_.rows() != ways || residuals_.stride() != padded(rows.size()))
-    residuals_ = Matrix<double>(ways, rows.size());
-  log_sums_.resize(residuals_.stride());
-  logits_.resize(ways);
-  pull_.assign(ways, 0.0);
+  const std::size_t count = rows.size();
+  if (residuals_.rows() != ways || residuals_.cols() != count) {
+    residuals_ = Matrix<Real>(ways, count);
+    probabilities_ = Matrix<double>(ways, count);
+  }
+  log_sums_.resize(probabilities_.stride());
+  logits_.assign(count * ways, Real{0});
+  pull_.assign(ways, Real{0});
   bias_gradient_.assign(ways, 0.0);
   if (kind_ == LogisticKind::voronoi) tie_biases(W, b);
 
+  W_rows_.clear();
+  for (std::size_t k = 0; k < ways; ++k) W_rows_.push_back(W.row(k));
+  kernels::add_dots(kernels::active(), rows.data(), count, W_rows_.data(), ways, W.stride(),
+                    logits_.data(), ways);
   double loss = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    kernels.dots(rows[i], W.row(0), W.stride(), ways, W.stride(), logits_.data());
-    for (std::size_t k = 0; k < ways; ++k) residuals_.row(k)[i] = logits_[k] + b[k];
-    loss -= residuals_.row(labels[i])[i];
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t k = 0; k < ways; ++k)
+      probabilities_.row(k)[i] = static_cast<double>(logits_[i * ways + k]) + b[k];
+    loss -= probabilities_.row(labels[i])[i];
   }
-  kernels.softmax(residuals_.row(0), ways, residuals_.stride(), log_sums_.data());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  kernels::head_kernels().softmax(probabilities_.row(0), ways, probabilities_.stride(),
+                                  log_sums_.data());
+  for (std::size_t i = 0; i < count; ++i) {
     loss += log_sums_[i];
-    residuals_.row(labels[i])[i] -= 1;
+    probabilities_.row(labels[i])[i] -= 1;
   }
-  const auto count = static_cast<double>(rows.size());
-  for (std::size_t k = 0; k < ways; ++k)
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      residuals_.row(k)[i] /= count;
-      bias_gradient_[k] += residuals_.row(k)[i];
+  const auto share = static_cast<double>(count);
+  for (std::size_t k = 0; k < ways; ++k) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const double residual = probabilities_.row(k)[i] / share;
+      bias_gradient_[k] += residual;
+      residuals_.row(k)[i] = static_cast<Real>(residual);
     }
-  // db_k/dW_k = -W_k/2 where b is tied.
-  if (kind_ == LogisticKind::voronoi)
-    for (std::size_t k = 0; k < ways; ++k) pull_[k] = -bias_gradient_[k] / 2;
-  return loss / count;
+    // db_k/dW_k = -W_k/2 where b is tied.
+    if (kind_ == LogisticKind::voronoi) pull_[k] = static_cast<Real>(-bias_gradient_[k] / 2);
+  }
+  return loss / share;
 }
 
-void LogisticHead::fit(const Support& support) {
-  start(support);
+template <class Real>
+void LogisticTraining<Real>::run(const Support& support, std::size_t epochs, Matrix<double>& W,
+                                 std::span<double> b) {
+  start(support, W);
   std::size_t number = 0;
-  for (std::size_t epoch = 0; epoch < epochs_; ++epoch)
-    for (std::size_t begin = 0; begin < rows_.size(); begin += kBatch)
-      step(++number, begin, std::min(begin + kBatch, rows_.size()));
-  if (kind_ == LogisticKind::voronoi) tie_biases(W_.view(), b_);
+  for (std::size_t epoch = 0; epoch < epochs; ++epoch)
+    for (std::size_t begin = 0; begin < row_pointers_.size(); begin += kBatch)
+      step(++number, begin, std::min(begin + kBatch, row_pointers_.size()), b);
+  for (std::size_t i = 0; i < W.rows() * W.stride(); ++i)
+    W.row(0)[i] = static_cast<double>(W_.row(0)[i]);
+  if (kind_ == LogisticKind::voronoi) tie_biases(W.view(), b);
 }
 
-void LogisticHead::start(const Support& support) {
-  rows_.clear();
+template <class Real>
+void LogisticTraining<Real>::start(const Support& support, const Matrix<double>& W) {
+  const std::size_t dim = W.cols();
+  reshape(rows_, support.rows.rows(), dim);
+  row_pointers_.clear();
   labels_.clear();
   for (std::size_t s = 0; s < support.shots; ++s)
     for (std::size_t k = 0; k < support.ways; ++k) {
-      rows_.push_back(support.rows.row(k * support.shots + s));
+      const double* from = support.rows.row(k * support.shots + s);
+      Real* to = rows_.row(row_pointers_.size());
+      for (std::size_t i = 0; i < dim; ++i) to[i] = static_cast<Real>(from[i]);
+      row_pointers_.push_back(to);
       labels_.push_back(k);
     }
-  class_means(support, W_);
-  for (std::size_t i = 0; i < W_.rows() * W_.stride(); ++i) W_.row(0)[i] *= 2;
-  fill_with_zeros(mean_W_, W_.rows(), W_.cols());
-  fill_with_zeros(square_W_, W_.rows(), W_.cols());
-  b_.assign(padded(support.ways), 0.0);
-  mean_b_.assign(padded(support.ways), 0.0);
-  square_b_.assign(padded(support.ways), 0.0);
-  tie_biases(W_.view(), b_);
+  reshape(W_, W.rows(), dim);
+  reshape(mean_W_, W.rows(), dim);
+  reshape(square_W_, W.rows(), dim);
+  for (std::size_t i = 0; i < W.rows() * W.stride(); ++i)
+    W_.row(0)[i] = static_cast<Real>(W.row(0)[i]);
+  fill_with_zeros(mean_W_);
+  fill_with_zeros(square_W_);
+  mean_b_.assign(support.ways, 0.0);
+  square_b_.assign(support.ways, 0.0);
 }
 
-void LogisticHead::step(std::size_t number, std::size_t begin, std::size_t end) {
-  const std::span<const double* const> rows(rows_.data() + begin, end - begin);
+template <class Real>
+void LogisticTraining<Real>::step(std::size_t number, std::size_t begin, std::size_t end,
+                                  std::span<double> b) {
+  const std::span<const Real* const> rows(row_pointers_.data() + begin, end - begin);
   const std::span<const std::size_t> labels(labels_.data() + begin, end - begin);
-  objective_.evaluate(rows, labels, W_.view(), b_);
-  const kernels::AdamStep adam = adam_step(number);
-  const kernels::HeadTable& kernels = kernels::head_kernels();
-  kernels.adam_step(adam, rows.data(), rows.size(), objective_.residuals(0),
+  objective_.evaluate(rows, labels, W_.view(), b);
+  const kernels::AdamStep adam = adam_of(number);
+  adam_step(Real{})(adam, rows.data(), rows.size(), objective_.residuals(0),
                     objective_.residual_stride(), objective_.pull().data(), W_.rows(), W_.stride(),
                     W_.row(0), mean_W_.row(0), square_W_.row(0));
   if (kind_ == LogisticKind::voronoi) return;
-  std::vector<double>& gradient = bias_step_;
-  gradient.assign(b_.size(), 0.0);
-  std::ranges::copy(objective_.bias_gradient(), gradient.begin());
-  const double* row = gradient.data();
-  const double one = 1;
-  const double nothing = 0;
-  kernels.adam_step(adam, &row, 1, &one, 1, &nothing, 1, b_.size(), b_.data(), mean_b_.data(),
-                    square_b_.data());
+  for (std::size_t k = 0; k < b.size(); ++k) {
+    const double g = objective_.bias_gradient()[k];
+    mean_b_[k] = adam.keep_mean * mean_b_[k] + (1 - adam.keep_mean) * g;
+    square_b_[k] = adam.keep_square * square_b_[k] + (1 - adam.keep_square) * g * g;
+    b[k] -= adam.rate * mean_b_[k] / (std::sqrt(square_b_[k]) * adam.root_scale + adam.epsilon);
+  }
+}
+
+template class LogisticObjective<float>;
+template class LogisticObjective<double>;
+template class LogisticTraining<float>;
+template class LogisticTraining<double>;
+
+void LogisticHead::fit(const Support& support) {
+  class_means(support, W_);
+  for (std::size_t i = 0; i < W_.rows() * W_.stride(); ++i) W_.row(0)[i] *= 2;
+  b_.resize(support.ways);
+  tie_biases(W_.view(), b_);
+  if (W_.cols() < kFloatDim)
+    in_double_.run(support, epochs_, W_, b_);
+  else
+    in_float_.run(support, epochs_, W_, b_);
 }
 
 void LogisticHead::influence(const double* query, std::span<double> out) const {

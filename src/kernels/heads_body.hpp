@@ -70,48 +70,54 @@ void softmax(double* logits, std::size_t ways, std::size_t stride, double* log_s
 }
 
 // One step of Adam for 16 parameters, given their gradient.
-inline void adam(const dk::AdamStep& step, const double* gradient, double* values, double* mean,
-                 double* square) {
+template <class Real>
+void adam(const dk::AdamStep& step, const Real* gradient, Real* values, Real* mean, Real* square) {
+  const auto keep_mean = static_cast<Real>(step.keep_mean);
+  const auto take_mean = static_cast<Real>(1 - step.keep_mean);
+  const auto keep_square = static_cast<Real>(step.keep_square);
+  const auto take_square = static_cast<Real>(1 - step.keep_square);
+  const auto rate = static_cast<Real>(step.rate);
+  const auto root_scale = static_cast<Real>(step.root_scale);
+  const auto epsilon = static_cast<Real>(step.epsilon);
   for (std::size_t i = 0; i < 16; ++i) {
-    const double g = gradient[i];
-    const double m = fma(step.keep_mean, mean[i], (1 - step.keep_mean) * g);
-    const double v = fma(step.keep_square, square[i], (1 - step.keep_square) * g * g);
+    const Real g = gradient[i];
+    const Real m = fused(keep_mean, mean[i], take_mean * g);
+    const Real v = fused(keep_square, square[i], take_square * g * g);
     mean[i] = m;
     square[i] = v;
-    values[i] -= step.rate * m / (sqrt(v) * step.root_scale + step.epsilon);
+    values[i] -= rate * m / fused(root(v), root_scale, epsilon);
   }
 }
 
-template <std::size_t Count>
-void adam_block(const dk::AdamStep& step, const double* const* rows, std::size_t row_count,
-                const double* weights, std::size_t weight_stride, const double* pull,
-                std::size_t length, std::size_t stride, double* values, double* means,
-                double* squares) {
+template <std::size_t Count, class Real>
+void adam_block(const dk::AdamStep& step, const Real* const* rows, std::size_t row_count,
+                const Real* weights, std::size_t weight_stride, const Real* pull,
+                std::size_t length, Real* values, Real* means, Real* squares) {
+  using LanesOf = decltype(load_lanes(values));
   for (std::size_t d = 0; d < length; d += 16) {
-    DoubleLanes sums[Count];
-    for (std::size_t k = 0; k < Count; ++k) sums[k] = DoubleLanes::zero();
+    LanesOf sums[Count];
+    for (std::size_t k = 0; k < Count; ++k) sums[k] = LanesOf::zero();
     for (std::size_t r = 0; r < row_count; ++r) {
-      const DoubleLanes x = DoubleLanes::load(rows[r] + d);
+      const LanesOf x = load_lanes(rows[r] + d);
       for (std::size_t k = 0; k < Count; ++k)
-        sums[k] = multiply_add(DoubleLanes::all_of(weights[k * weight_stride + r]), x, sums[k]);
+        sums[k] = multiply_add(LanesOf::all_of(weights[k * weight_stride + r]), x, sums[k]);
     }
     for (std::size_t k = 0; k < Count; ++k) {
-      const std::size_t at = k * stride + d;
-      double gradient[16];
-      multiply_add(DoubleLanes::all_of(pull[k]), DoubleLanes::load(values + at), sums[k])
-          .store(gradient);
+      const std::size_t at = k * length + d;
+      Real gradient[16];
+      multiply_add(LanesOf::all_of(pull[k]), load_lanes(values + at), sums[k]).store(gradient);
       adam(step, gradient, values + at, means + at, squares + at);
     }
   }
 }
 
-void adam_step(const dk::AdamStep& step, const double* const* rows, std::size_t row_count,
-               const double* weights, std::size_t weight_stride, const double* pull,
-               std::size_t ways, std::size_t length, double* values, double* means,
-               double* squares) {
+template <class Real>
+void adam_step(const dk::AdamStep& step, const Real* const* rows, std::size_t row_count,
+               const Real* weights, std::size_t weight_stride, const Real* pull, std::size_t ways,
+               std::size_t length, Real* values, Real* means, Real* squares) {
   in_fives(ways, [&]<std::size_t Count>(std::size_t first) {
     adam_block<Count>(step, rows, row_count, weights + first * weight_stride, weight_stride,
-                      pull + first, length, length, values + first * length, means + first * length,
+                      pull + first, length, values + first * length, means + first * length,
                       squares + first * length);
   });
 }
@@ -254,7 +260,8 @@ void normals(std::uint64_t key, std::uint64_t first_block, std::size_t blocks, f
 constexpr dk::HeadTable make_head_table() {
   return {.dots = dots_double,
           .softmax = softmax,
-          .adam_step = adam_step,
+          .adam_step_float = adam_step<float>,
+          .adam_step_double = adam_step<double>,
           .momentum_step = momentum_step,
           .add_products = add_products,
           .normals = normals};

@@ -97,8 +97,8 @@ TEST_P(HeadKernelTest, AdamStepAgreesWithAPlainLoop) {
     const std::vector<double> old_means = all_of(means);
     const AdamStep step{.rate = 0.05, .root_scale = 1.7};
     const double* pointers[] = {rows.row(0), rows.row(1), rows.row(2)};
-    kernels_->adam_step(step, pointers, 3, weights.row(0), weights.stride(), pull.row(0), ways,
-                        values.stride(), values.row(0), means.row(0), squares.row(0));
+    kernels_->adam_step_double(step, pointers, 3, weights.row(0), weights.stride(), pull.row(0),
+                               ways, values.stride(), values.row(0), means.row(0), squares.row(0));
     for (std::size_t k = 0; k < ways; ++k)
       for (std::size_t i = 0; i < dim; ++i) {
         const std::size_t at = k * values.stride() + i;
@@ -209,13 +209,21 @@ std::vector<double> everything(const HeadTable& kernels) {
   Matrix<double> values = random_points(7, 100, 3);
   Matrix<double> means(7, 100);
   Matrix<double> squares(7, 100);
-  kernels.adam_step({}, pointers, 3, rows.row(3), 5, rows.row(4), 7, values.stride(), values.row(0),
-                    means.row(0), squares.row(0));
+  kernels.adam_step_double({}, pointers, 3, rows.row(3), 5, rows.row(4), 7, values.stride(),
+                           values.row(0), means.row(0), squares.row(0));
   kernels.momentum_step({}, pointers, rows.row(5), 3, 0.3, rows.stride(), values.row(1),
                         means.row(1));
   const std::vector<double> moved = all_of(values);
   out.insert(out.end(), moved.begin(), moved.end());
   const Matrix<float> short_rows = rounded(rows);
+  const float* short_pointers[] = {short_rows.row(0), short_rows.row(1), short_rows.row(2)};
+  Matrix<float> short_values = rounded(random_points(7, 100, 3));
+  Matrix<float> short_means(7, 100);
+  Matrix<float> short_squares(7, 100);
+  kernels.adam_step_float({}, short_pointers, 3, short_rows.row(3), 5, short_rows.row(4), 7,
+                          short_values.stride(), short_values.row(0), short_means.row(0),
+                          short_squares.row(0));
+  out.insert(out.end(), short_values.row(0), short_values.row(0) + 7 * short_values.stride());
   Matrix<float> products(7, 100);
   kernels.add_products(short_rows.row(0), 9, 7, short_rows.row(0), 7, short_rows.stride(),
                        short_rows.stride(), products.row(0), products.stride());

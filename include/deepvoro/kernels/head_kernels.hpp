@@ -40,10 +40,14 @@ struct HeadTable {
   // An Adam step of values[k], means[k], squares[k], each `length` elements, all ways one after the
   // other. The gradient of values[k] is sum_r weights[k * weight_stride + r] * rows[r]
   // + pull[k] * values[k].
-  void (*adam_step)(const AdamStep& step, const double* const* rows, std::size_t row_count,
-                    const double* weights, std::size_t weight_stride, const double* pull,
-                    std::size_t ways, std::size_t length, double* values, double* means,
-                    double* squares);
+  void (*adam_step_float)(const AdamStep& step, const float* const* rows, std::size_t row_count,
+                          const float* weights, std::size_t weight_stride, const float* pull,
+                          std::size_t ways, std::size_t length, float* values, float* means,
+                          float* squares);
+  void (*adam_step_double)(const AdamStep& step, const double* const* rows, std::size_t row_count,
+                           const double* weights, std::size_t weight_stride, const double* pull,
+                           std::size_t ways, std::size_t length, double* values, double* means,
+                           double* squares);
 
   // A momentum step; the gradient is sum_r weights[r] * rows[r] + pull * values.
   void (*momentum_step)(const MomentumStep& step, const double* const* rows, const double* weights,
