@@ -65,11 +65,10 @@ def loop_seconds(one_episode, count):
     return seconds / count * EPISODES, scores
 
 
-def assert_same(actual, expected, share=1.0):
-    """Equal scores, or, where `share` is less than 1, at least that share of equal predictions."""
+def assert_same(actual, expected, tolerance=1e-7, share=1.0):
+    """Equal scores and at least that share of equal predictions."""
     actual = actual[: len(expected)]
-    if share == 1.0:
-        np.testing.assert_allclose(actual, expected, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
     agree = (actual.argmax(-1) == expected.argmax(-1)).mean()
     assert agree >= share, f"only {agree:.2%} of predictions agree"
 
@@ -85,7 +84,7 @@ def logistic(store, shots, kind, epochs):
     rows = exact.astype(np.float32)
     seconds, scores = store.run(f"{kind}-lr", shots, "--epochs", epochs)
     _, expected = loop_seconds(lambda i: heads.logistic_scores(exact, support[i], query[i], kind, epochs), 20)
-    assert_same(scores, expected)
+    assert_same(scores, expected, tolerance=2e-2, share=0.995)  # float32
     loop, _ = loop_seconds(lambda i: heads.logistic_scores(rows, support[i], query[i], kind, epochs), 50)
     count = 500
     together, _ = timed(lambda: heads.logistic_scores_together(rows, support[:count], query[:count], kind, epochs))
@@ -118,7 +117,7 @@ def calibrated(store, shots):
     seconds, scores = store.run("dc", shots)
     loop, expected = loop_seconds(
         lambda i: heads.calibrated_scores(rows, support[i], query[i], means, covariances, random), 5)
-    assert_same(scores, expected, share=0.9)  # the samples are others
+    assert_same(scores, expected, tolerance=np.inf, share=0.9)  # the samples are others
     row("dc", shots, seconds, loop, "5, scikit-learn")
 
 

@@ -196,7 +196,7 @@ void add_evaluate_command(CLI::App& program) {
                   "logistic regression of deepvoro--: voronoi (default) or power");
   app->add_option("--epochs", command->epochs,
                   fmt::format("of power-lr, voronoi-lr and deepvoro-- (default {})",
-                              LogisticHead::default_epochs))
+                              LogisticHead::kDefaultEpochs))
       ->check(whole_number());
   app->add_option("--normalisation", command->normalisation,
                   "of simpleshot: un, l2n or cl2n (default), centered and of unit length");

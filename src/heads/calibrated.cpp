@@ -49,12 +49,10 @@ struct CalibratedHead::Work {
     const std::size_t near = std::min(options.neighbours, base.classes());
     const std::size_t deviations = near * base.largest_class();
     gaussians.resize(rows);
-    for (Gaussian& gaussian : gaussians) {
-      // Normal numbers come in blocks, the last of which may reach beyond.
-      const std::size_t spare =
-          kernels::kNormalsPerBlock / padded(std::max<std::size_t>(1, sample_count)) + 1;
+    // Normal numbers come in blocks, the last of which may reach beyond.
+    const std::size_t spare = kernels::kNormalsPerBlock / kRowPadding;
+    for (Gaussian& gaussian : gaussians)
       gaussian.noise = Matrix<float>(deviations + 1 + spare, sample_count);
-    }
     used.resize(std::min(rows * near, base.classes()));
     for (UsedBase& each : used) {
       each.of_ways = Matrix<float>(1, base.largest_class() * ways);
@@ -74,7 +72,6 @@ struct CalibratedHead::Work {
     log_sums.resize(probabilities.stride());
     spread_of_ways.resize(ways);
     spread_gradient.resize(ways);
-    residual_sums.resize(ways);
     lbfgs.emplace(parameters.stride(),
                   Lbfgs::Options{.gradient_tolerance = options.gradient_tolerance});
   }
@@ -317,7 +314,7 @@ struct CalibratedHead::Work {
   Matrix<float> logits;  // of the samples of one support row, [ways x samples], then residuals
   std::vector<const float*> logit_rows;
   Matrix<double> probabilities;
-  std::vector<double> log_sums, residual_sums;
+  std::vector<double> log_sums;
   std::vector<const float*> deviation_rows;
   std::optional<Lbfgs> lbfgs;
 };
@@ -338,11 +335,11 @@ void CalibratedHead::influence(const double* query, std::span<double> out) const
   for (std::size_t k = 0; k < out.size(); ++k) out[k] += x[work_->ways * work_->stride + k];
 }
 
-MatrixView<const double> CalibratedHead::W() const {
+MatrixView<const double> CalibratedHead::weights() const {
   return {work_->parameters.row(0), work_->ways, work_->dim, work_->stride};
 }
 
-std::span<const double> CalibratedHead::b() const {
+std::span<const double> CalibratedHead::biases() const {
   return {work_->parameters.row(0) + work_->ways * work_->stride, work_->ways};
 }
 

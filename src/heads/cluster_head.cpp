@@ -11,7 +11,7 @@ namespace deepvoro {
 void ClusterHead::fit(const Support& support) {
   class_means(support, means_);
   logistic_.fit(support);
-  const MatrixView<const double> W = logistic_.W();
+  const MatrixView<const double> W = logistic_.weights();
   if (learned_.rows() != W.rows() || learned_.cols() != W.cols())
     learned_ = Matrix<double>(W.rows(), W.cols());
   for (std::size_t k = 0; k < W.rows(); ++k)

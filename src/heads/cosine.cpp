@@ -90,13 +90,13 @@ void CosineHead::update(std::size_t k, std::span<const std::size_t> batch, bool 
   const double norm = std::sqrt(w.v_v);
   const double share = scale(weights_.size()) / static_cast<double>(batch.size());
   batch_weights_.resize(batch.size());
-  double G_v = 0;
+  double along = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     batch_weights_[i] = share * logits_.row(k)[i];
-    G_v += batch_weights_[i] * v_x[batch[i]];
+    along += batch_weights_[i] * v_x[batch[i]];
   }
-  const double g_gradient = G_v / norm + options_.weight_decay * w.g;
-  const double pull = options_.weight_decay - w.g * G_v / (norm * w.v_v);
+  const double g_gradient = along / norm + options_.weight_decay * w.g;
+  const double pull = options_.weight_decay - w.g * along / (norm * w.v_v);
   double x_v = 0;
   double x_m = 0;
   double x_x = 0;

@@ -82,9 +82,9 @@ double LogisticObjective<Real>::evaluate(std::span<const Real* const> rows,
   bias_gradient_.assign(ways, 0.0);
   if (kind_ == LogisticKind::voronoi) tie_biases(W, b);
 
-  W_rows_.clear();
-  for (std::size_t k = 0; k < ways; ++k) W_rows_.push_back(W.row(k));
-  kernels::add_dots(kernels::active(), rows.data(), count, W_rows_.data(), ways, W.stride(),
+  weight_rows_.clear();
+  for (std::size_t k = 0; k < ways; ++k) weight_rows_.push_back(W.row(k));
+  kernels::add_dots(kernels::active(), rows.data(), count, weight_rows_.data(), ways, W.stride(),
                     logits_.data(), ways);
   double loss = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -120,7 +120,7 @@ void LogisticTraining<Real>::run(const Support& support, std::size_t epochs, Mat
     for (std::size_t begin = 0; begin < row_pointers_.size(); begin += kBatch)
       step(++number, begin, std::min(begin + kBatch, row_pointers_.size()), b);
   for (std::size_t i = 0; i < W.rows() * W.stride(); ++i)
-    W.row(0)[i] = static_cast<double>(W_.row(0)[i]);
+    W.row(0)[i] = static_cast<double>(weights_.row(0)[i]);
   if (kind_ == LogisticKind::voronoi) tie_biases(W.view(), b);
 }
 
@@ -138,13 +138,13 @@ void LogisticTraining<Real>::start(const Support& support, const Matrix<double>&
       row_pointers_.push_back(to);
       labels_.push_back(k);
     }
-  reshape(W_, W.rows(), dim);
-  reshape(mean_W_, W.rows(), dim);
-  reshape(square_W_, W.rows(), dim);
+  reshape(weights_, W.rows(), dim);
+  reshape(mean_, W.rows(), dim);
+  reshape(square_, W.rows(), dim);
   for (std::size_t i = 0; i < W.rows() * W.stride(); ++i)
-    W_.row(0)[i] = static_cast<Real>(W.row(0)[i]);
-  fill_with_zeros(mean_W_);
-  fill_with_zeros(square_W_);
+    weights_.row(0)[i] = static_cast<Real>(W.row(0)[i]);
+  fill_with_zeros(mean_);
+  fill_with_zeros(square_);
   mean_b_.assign(support.ways, 0.0);
   square_b_.assign(support.ways, 0.0);
 }
@@ -154,11 +154,11 @@ void LogisticTraining<Real>::step(std::size_t number, std::size_t begin, std::si
                                   std::span<double> b) {
   const std::span<const Real* const> rows(row_pointers_.data() + begin, end - begin);
   const std::span<const std::size_t> labels(labels_.data() + begin, end - begin);
-  objective_.evaluate(rows, labels, W_.view(), b);
+  objective_.evaluate(rows, labels, weights_.view(), b);
   const kernels::AdamStep adam = adam_of(number);
   adam_step(Real{})(adam, rows.data(), rows.size(), objective_.residuals(0),
-                    objective_.residual_stride(), objective_.pull().data(), W_.rows(), W_.stride(),
-                    W_.row(0), mean_W_.row(0), square_W_.row(0));
+                    objective_.residual_stride(), objective_.pull().data(), weights_.rows(),
+                    weights_.stride(), weights_.row(0), mean_.row(0), square_.row(0));
   if (kind_ == LogisticKind::voronoi) return;
   for (std::size_t k = 0; k < b.size(); ++k) {
     const double g = objective_.bias_gradient()[k];
@@ -174,18 +174,19 @@ template class LogisticTraining<float>;
 template class LogisticTraining<double>;
 
 void LogisticHead::fit(const Support& support) {
-  class_means(support, W_);
-  for (std::size_t i = 0; i < W_.rows() * W_.stride(); ++i) W_.row(0)[i] *= 2;
+  class_means(support, weights_);
+  for (std::size_t i = 0; i < weights_.rows() * weights_.stride(); ++i) weights_.row(0)[i] *= 2;
   b_.resize(support.ways);
-  tie_biases(W_.view(), b_);
-  if (W_.cols() < kFloatDim)
-    in_double_.run(support, epochs_, W_, b_);
+  tie_biases(weights_.view(), b_);
+  if (weights_.cols() < kFloatDim)
+    in_double_.run(support, epochs_, weights_, b_);
   else
-    in_float_.run(support, epochs_, W_, b_);
+    in_float_.run(support, epochs_, weights_, b_);
 }
 
 void LogisticHead::influence(const double* query, std::span<double> out) const {
-  kernels::head_kernels().dots(query, W_.row(0), W_.stride(), W_.rows(), W_.stride(), out.data());
+  kernels::head_kernels().dots(query, weights_.row(0), weights_.stride(), weights_.rows(),
+                               weights_.stride(), out.data());
   for (std::size_t k = 0; k < out.size(); ++k) out[k] += b_[k];
 }
 

@@ -252,9 +252,9 @@ TEST_P(LogisticTest, FitIsThatOfPlainAdam) {
       head.fit(support);
       const PlainFit plain = plain_logistic(support, GetParam(), 12);
       for (std::size_t k = 0; k < 4; ++k) {
-        EXPECT_NEAR(head.b()[k], plain.b[k], tolerance);
+        EXPECT_NEAR(head.biases()[k], plain.b[k], tolerance);
         for (std::size_t d = 0; d < dim; ++d)
-          EXPECT_NEAR(head.W()[k][d], plain.W[k * dim + d], tolerance);
+          EXPECT_NEAR(head.weights()[k][d], plain.W[k * dim + d], tolerance);
       }
     }
 }
@@ -265,7 +265,7 @@ TEST(VoronoiLr, CellsAreThoseOfTheVoronoiDiagramOfItsHalvedRows) {
   head.fit({.rows = rows.view(), .ways = 5, .shots = 2});
   Matrix<double> halved(5, 7);
   for (std::size_t k = 0; k < 5; ++k)
-    for (std::size_t d = 0; d < 7; ++d) halved.row(k)[d] = head.W()[k][d] / 2;
+    for (std::size_t d = 0; d < 7; ++d) halved.row(k)[d] = head.weights()[k][d] / 2;
   const VoronoiDiagram diagram(halved.view());
   const Matrix<double> queries = random_points(300, 7, 6);
   for (std::size_t q = 0; q < queries.rows(); ++q)
@@ -289,7 +289,7 @@ TEST(DeepVoroMinusMinus, IsTheClusterInducedDiagramOfMeansAndHalvedRows) {
       clusters.emplace_back(2, 9);
       for (std::size_t d = 0; d < 9; ++d) {
         clusters[k].row(0)[d] = means.row(k)[d];
-        clusters[k].row(1)[d] = logistic.W()[k][d] / 2;
+        clusters[k].row(1)[d] = logistic.weights()[k][d] / 2;
       }
     }
     for (const Matrix<double>& cluster : clusters) views.push_back(cluster.view());
@@ -494,7 +494,8 @@ double largest_gradient(const CalibratedHead& head, const Support& support) {
     std::vector<double> p(ways);
     double total = 0;
     for (std::size_t k = 0; k < ways; ++k) {
-      p[k] = std::exp(std::inner_product(x.begin(), x.end(), head.W()[k].begin(), head.b()[k]));
+      p[k] = std::exp(
+          std::inner_product(x.begin(), x.end(), head.weights()[k].begin(), head.biases()[k]));
       total += p[k];
     }
     for (std::size_t k = 0; k < ways; ++k) {
@@ -512,7 +513,7 @@ double largest_gradient(const CalibratedHead& head, const Support& support) {
   for (std::size_t k = 0; k < ways; ++k) {
     largest = std::max(largest, std::abs(gradient_b[k]));
     for (std::size_t d = 0; d < dim; ++d)
-      largest = std::max(largest, std::abs(gradient_W[k * dim + d] + head.W()[k][d]));
+      largest = std::max(largest, std::abs(gradient_W[k * dim + d] + head.weights()[k][d]));
   }
   return largest;
 }

@@ -23,7 +23,7 @@ struct HeadConfiguration {
   Method method = Method::power_lr;
   std::string view;
   LogisticKind lr = LogisticKind::voronoi;            // of deepvoro--
-  std::size_t epochs = LogisticHead::default_epochs;  // of the three with logistic regression
+  std::size_t epochs = LogisticHead::kDefaultEpochs;  // of the three with logistic regression
   Normalisation normalisation = Normalisation::cl2n;  // of simpleshot
   bool is_signed = false;                             // square roots of negative features
 };

@@ -40,8 +40,8 @@ class CalibratedHead {
   void influence(const double* query, std::span<double> out) const;
 
   // Of the last fit: W and b one after the other, and the samples of a support row, made for once.
-  [[nodiscard]] MatrixView<const double> W() const;
-  [[nodiscard]] std::span<const double> b() const;
+  [[nodiscard]] MatrixView<const double> weights() const;
+  [[nodiscard]] std::span<const double> biases() const;
   [[nodiscard]] Matrix<double> samples(std::size_t support_row) const;
 
  private:

@@ -37,7 +37,7 @@ class LogisticObjective {
   Matrix<double> probabilities_;  // the same
   std::vector<double> log_sums_;
   std::vector<Real> logits_;
-  std::vector<const Real*> W_rows_;
+  std::vector<const Real*> weight_rows_;
   std::vector<Real> pull_;
   std::vector<double> bias_gradient_;
 };
@@ -63,7 +63,7 @@ class LogisticTraining {
   Matrix<Real> rows_;  // in the order of the batches
   std::vector<const Real*> row_pointers_;
   std::vector<std::size_t> labels_;
-  Matrix<Real> W_, mean_W_, square_W_;  // the running means are those of the gradient
+  Matrix<Real> weights_, mean_, square_;  // the running means are those of the gradient
   std::vector<double> mean_b_, square_b_;
 };
 
@@ -73,22 +73,22 @@ class LogisticTraining {
 // b_k. Rows of fewer than 64 dimensions are trained on in double, longer ones in float32.
 class LogisticHead {
  public:
-  static constexpr std::size_t default_epochs = 20;
+  static constexpr std::size_t kDefaultEpochs = 20;
 
-  explicit LogisticHead(LogisticKind kind, std::size_t epochs = default_epochs)
+  explicit LogisticHead(LogisticKind kind, std::size_t epochs = kDefaultEpochs)
       : epochs_(epochs), in_float_(kind), in_double_(kind) {}
 
   void fit(const Support& support);
   void influence(const double* query, std::span<double> out) const;
 
-  [[nodiscard]] MatrixView<const double> W() const { return W_.view(); }
-  [[nodiscard]] std::span<const double> b() const { return b_; }
+  [[nodiscard]] MatrixView<const double> weights() const { return weights_.view(); }
+  [[nodiscard]] std::span<const double> biases() const { return b_; }
 
  private:
   std::size_t epochs_;
   LogisticTraining<float> in_float_;
   LogisticTraining<double> in_double_;
-  Matrix<double> W_;
+  Matrix<double> weights_;
   std::vector<double> b_;
 };
 
