@@ -209,7 +209,7 @@ void DistancePass<Real>::measure_base(std::span<const Real* const> base_rows, st
                         .center_count = count,
                         .length = std::min(rows_.stride(), base.prototypes.stride() - begin),
                         .out = out,
-                        .out_stride = base.of_samples.stride()});
+                        .center_stride = base.of_samples.stride()});
 }
 
 // The prototype of place number `index` of fit_places_.
@@ -256,7 +256,7 @@ void DistancePass<Real>::measure_queries(std::size_t batch, bool first_block) {
                                                .center_count = shape.ways,
                                                .length = rows_.stride(),
                                                .out = out,
-                                               .out_stride = dots_.stride(),
+                                               .center_stride = dots_.stride(),
                                                .later = unit_rows_.data() + next * rows_per_unit(),
                                                .later_count = rows_per_unit()});
       out = next_out;

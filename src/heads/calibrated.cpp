@@ -197,6 +197,19 @@ struct CalibratedHead::Work {
     }
   }
 
+  // out[row][way] += rows[row] . of_ways[way]
+  void add_dots_by_row(const float* const* rows, std::size_t count, const float* const* of_ways,
+                       std::size_t length, float* out) const {
+    kernels::add_dots(kernels::active(), kernels::DotProducts<float>{.queries = rows,
+                                                                     .query_count = count,
+                                                                     .centers = of_ways,
+                                                                     .center_count = ways,
+                                                                     .length = length,
+                                                                     .out = out,
+                                                                     .center_stride = 1,
+                                                                     .query_stride = ways});
+  }
+
   void multiply_deviations() {
     for (std::size_t u = 0; u < used_count; ++u) {
       const MatrixView<const float> deviations = base.deviations(used[u].base);
@@ -205,8 +218,8 @@ struct CalibratedHead::Work {
         deviation_rows.push_back(deviations.row(j));
       std::fill_n(used[u].of_ways.row(0), deviations.rows() * ways, 0.0F);
       std::fill_n(used[u].gradient.row(0), deviations.rows() * ways, 0.0F);
-      kernels::add_dots(kernels::active(), deviation_rows.data(), deviations.rows(),
-                        rounded_rows.data(), ways, stride, used[u].of_ways.row(0), ways);
+      add_dots_by_row(deviation_rows.data(), deviations.rows(), rounded_rows.data(), stride,
+                      used[u].of_ways.row(0));
     }
   }
 
@@ -263,12 +276,12 @@ struct CalibratedHead::Work {
     first = 0;
     for (const std::size_t u : gaussian.bases) {
       const std::size_t count = base.deviations(used[u].base).rows();
-      kernels::add_dots(kernels::active(), gaussian.noise_rows.data() + first, count,
-                        logit_rows.data(), ways, length, used[u].gradient.row(0), ways);
+      add_dots_by_row(gaussian.noise_rows.data() + first, count, logit_rows.data(), length,
+                      used[u].gradient.row(0));
       first += count;
     }
-    kernels::add_dots(kernels::active(), gaussian.noise_rows.data() + first, 1, logit_rows.data(),
-                      ways, length, spread_gradient.data(), ways);
+    add_dots_by_row(gaussian.noise_rows.data() + first, 1, logit_rows.data(), length,
+                    spread_gradient.data());
     return loss;
   }
 

@@ -84,12 +84,17 @@ double LogisticObjective<Real>::evaluate(std::span<const Real* const> rows,
 
   weight_rows_.clear();
   for (std::size_t k = 0; k < ways; ++k) weight_rows_.push_back(W.row(k));
-  kernels::add_dots(kernels::active(), rows.data(), count, weight_rows_.data(), ways, W.stride(),
-                    logits_.data(), ways);
+  kernels::add_dots(kernels::active(), kernels::DotProducts<Real>{.queries = rows.data(),
+                                                                  .query_count = count,
+                                                                  .centers = weight_rows_.data(),
+                                                                  .center_count = ways,
+                                                                  .length = W.stride(),
+                                                                  .out = logits_.data(),
+                                                                  .center_stride = count});
   double loss = 0;
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t k = 0; k < ways; ++k)
-      probabilities_.row(k)[i] = static_cast<double>(logits_[i * ways + k]) + b[k];
+      probabilities_.row(k)[i] = static_cast<double>(logits_[k * count + i]) + b[k];
     loss -= probabilities_.row(labels[i])[i];
   }
   kernels::head_kernels().softmax(probabilities_.row(0), ways, probabilities_.stride(),

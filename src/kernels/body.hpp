@@ -75,16 +75,16 @@ void add_dots_block(const dk::DotProducts<float>& task, std::size_t query, std::
                     const float* const* ahead) {
   const float* const* queries = task.queries + query;
   const float* const* centers = task.centers + center;
-  float* out = task.out + center * task.out_stride + query;
+  const Output out{task.out + center * task.center_stride + query * task.query_stride,
+                   task.center_stride, task.query_stride};
   if (task.length != dk::kQuickLength)
-    add_dot_products<Queries, Centers, 0, 0>(queries, centers, task.length, nullptr, out,
-                                             task.out_stride);
+    add_dot_products<Queries, Centers, 0, 0>(queries, centers, task.length, nullptr, out);
   else if (ahead == nullptr)
     add_dot_products<Queries, Centers, dk::kQuickLength, 0>(queries, centers, task.length, nullptr,
-                                                            out, task.out_stride);
+                                                            out);
   else
     add_dot_products<Queries, Centers, dk::kQuickLength, kAheadRows>(queries, centers, task.length,
-                                                                     ahead, out, task.out_stride);
+                                                                     ahead, out);
 }
 
 template <std::size_t Centers>
@@ -125,7 +125,7 @@ void add_dots_double(const dk::DotProducts<double>& task) {
       for (std::size_t d = 0; d < task.length; d += 16)
         partial = multiply_add(DoubleLanes::load(task.queries[q] + d),
                                DoubleLanes::load(task.centers[c] + d), partial);
-      task.out[c * task.out_stride + q] += sum(partial);
+      task.out[c * task.center_stride + q * task.query_stride] += sum(partial);
     }
 }
 

@@ -117,26 +117,24 @@ template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std
       _mm256_store_ps(partial[k * Queries + i] + half, sums[i][k]);
 }
 
-// out[c * out_stride + q] += queries[q] . centers[c]. Sixteen partial sums are joined by the tree
+// Adds queries[q] . centers[c] to out.at(c, q). Sixteen partial sums are joined by the tree
 // every level follows: first the two halves, then neighbours, then neighbours of these, then the
 // two that are left.
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead>
 void add_dot_products(const float* const* queries, const float* const* centers, std::size_t length,
-                      const float* const* ahead, float* out, std::size_t out_stride) {
+                      const float* const* ahead, const Output& out) {
   alignas(32) float partial[Centers * Queries][16];
   half_of_partial_dots<Queries, Centers, FixedLength, Ahead>(queries, centers, 0, length, partial,
                                                              ahead);
   half_of_partial_dots<Queries, Centers, FixedLength, 0>(queries, centers, 8, length, partial,
                                                          nullptr);
-  for (std::size_t k = 0; k < Centers; ++k, out += out_stride) {
+  for (std::size_t k = 0; k < Centers; ++k) {
     __m256 eight[Queries];
     for (std::size_t i = 0; i < Queries; ++i) {
       const float* of_dot = partial[k * Queries + i];
       eight[i] = _mm256_add_ps(_mm256_load_ps(of_dot), _mm256_load_ps(of_dot + 8));
     }
-    alignas(16) float joined[4];
-    _mm_store_ps(joined, join_eights<Queries>(eight));
-    for (std::size_t i = 0; i < Queries; ++i) out[i] += joined[i];
+    add_one_by_one<Queries>(join_eights<Queries>(eight), out, k);
   }
 }
 

@@ -73,13 +73,13 @@ inline double sum(const FloatLanes& lanes) {
 
 constexpr std::size_t kQueryBlock = 3;
 
-// out[c * out_stride + q] += queries[q] . centers[c]. Sixteen partial sums are joined by the tree
+// Adds queries[q] . centers[c] to out.at(c, q). Sixteen partial sums are joined by the tree
 // every level follows: first the two halves, then neighbours, then neighbours of these, then the
 // two that are left. A loop of a length the compiler knows is unrolled as a whole; its end would
 // otherwise be mispredicted each time.
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead>
 void add_dot_products(const float* const* queries, const float* const* centers, std::size_t length,
-                      const float* const* ahead, float* out, std::size_t out_stride) {
+                      const float* const* ahead, const Output& out) {
   static_assert(Queries <= 4);
   __m512 sums[Centers][Queries];
   for (auto& of_center : sums)
@@ -95,14 +95,19 @@ void add_dot_products(const float* const* queries, const float* const* centers, 
       for (std::size_t i = 0; i < Queries; ++i) sums[k][i] = _mm512_fmadd_ps(q[i], c, sums[k][i]);
     }
   }
-  constexpr __mmask8 present = (1U << Queries) - 1U;
-  for (std::size_t k = 0; k < Centers; ++k, out += out_stride) {
+  for (std::size_t k = 0; k < Centers; ++k) {
     __m256 eight[Queries];
     for (std::size_t i = 0; i < Queries; ++i)
       eight[i] =
           _mm256_add_ps(_mm512_castps512_ps256(sums[k][i]), _mm512_extractf32x8_ps(sums[k][i], 1));
-    const __m128 before = _mm_maskz_loadu_ps(present, out);
-    _mm_mask_storeu_ps(out, present, _mm_add_ps(before, join_eights<Queries>(eight)));
+    const __m128 joined = join_eights<Queries>(eight);
+    if (out.query_stride != 1) {
+      add_one_by_one<Queries>(joined, out, k);
+      continue;
+    }
+    constexpr __mmask8 present = (1U << Queries) - 1U;
+    float* to = &out.at(k, 0);
+    _mm_mask_storeu_ps(to, present, _mm_add_ps(_mm_maskz_loadu_ps(present, to), joined));
   }
 }
 

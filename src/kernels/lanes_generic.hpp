@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "output.hpp"
+
 // Sixteen numbers side by side, in plain C++.
 namespace {
 
@@ -69,12 +71,12 @@ double sum(const Lanes<T>& lanes) {
 
 constexpr std::size_t kQueryBlock = 1;
 
-// out[c * out_stride + q] += queries[q] . centers[c]. Sixteen partial sums are joined by the tree
+// Adds queries[q] . centers[c] to out.at(c, q). Sixteen partial sums are joined by the tree
 // every level follows: first the two halves, then neighbours, then neighbours of these, then the
 // two that are left.
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead>
 void add_dot_products(const float* const* queries, const float* const* centers, std::size_t length,
-                      const float* const* /*ahead*/, float* out, std::size_t out_stride) {
+                      const float* const* /*ahead*/, const Output& out) {
   for (std::size_t c = 0; c < Centers; ++c)
     for (std::size_t q = 0; q < Queries; ++q) {
       FloatLanes sums = FloatLanes::zero();
@@ -83,8 +85,8 @@ void add_dot_products(const float* const* queries, const float* const* centers, 
             multiply_add(FloatLanes::load(queries[q] + d), FloatLanes::load(centers[c] + d), sums);
       float eight[8];
       for (std::size_t i = 0; i < 8; ++i) eight[i] = sums.value[i] + sums.value[i + 8];
-      out[c * out_stride + q] += ((eight[0] + eight[1]) + (eight[2] + eight[3])) +
-                                 ((eight[4] + eight[5]) + (eight[6] + eight[7]));
+      out.at(c, q) += ((eight[0] + eight[1]) + (eight[2] + eight[3])) +
+                      ((eight[4] + eight[5]) + (eight[6] + eight[7]));
     }
 }
 

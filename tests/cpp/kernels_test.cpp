@@ -104,7 +104,7 @@ std::vector<Real> dots_by(const Table& kernels, const Matrix<Real>& queries,
                                       .center_count = center_rows.size(),
                                       .length = queries.stride(),
                                       .out = out.data(),
-                                      .out_stride = stride,
+                                      .center_stride = stride,
                                       .later = later.data(),
                                       .later_count = later.size()});
   return out;
@@ -134,6 +134,32 @@ void expect_plain_dots(const Table& kernels) {
           }
         }
       }
+}
+
+TEST_P(KernelTest, DotProductsGoWhereTheStridesSay) {
+  constexpr std::size_t count = 7;
+  const auto rows = random_matrix<float>(count, 128, 4);
+  std::vector<const float*> pointers;
+  for (std::size_t r = 0; r < count; ++r) pointers.push_back(rows.row(r));
+  const auto products = [&](std::size_t center_stride, std::size_t query_stride) {
+    std::vector<float> out(count * count);
+    add_dots(*kernels_, DotProducts<float>{.queries = pointers.data(),
+                                           .query_count = count,
+                                           .centers = pointers.data(),
+                                           .center_count = 5,
+                                           .length = rows.stride(),
+                                           .out = out.data(),
+                                           .center_stride = center_stride,
+                                           .query_stride = query_stride});
+    return out;
+  };
+  const auto by_center = products(count, 1);
+  const auto by_query = products(1, count);
+  for (std::size_t q = 0; q < count; ++q)
+    for (std::size_t c = 0; c < count; ++c) {
+      EXPECT_EQ(by_query[q * count + c], by_center[c * count + q]);
+      EXPECT_EQ(by_center[c * count + q] != 0, c < 5);
+    }
 }
 
 TEST_P(KernelTest, FloatDotProductsAgreeWithAPlainLoop) {

@@ -54,7 +54,7 @@ enum class RowStatus {
 };
 
 // Dot products of every query with every center, over `length` elements:
-//   out[c * out_stride + q] += queries[q] . centers[c]
+//   out[c * center_stride + q * query_stride] += queries[q] . centers[c]
 // `later`: rows that will be read next. They are fetched into the cache between the products, as
 // far as there are enough of these to hide it.
 template <class Real>
@@ -65,7 +65,8 @@ struct DotProducts {
   std::size_t center_count = 0;
   std::size_t length = 0;
   Real* out = nullptr;
-  std::size_t out_stride = 0;
+  std::size_t center_stride = 0;
+  std::size_t query_stride = 1;  // quickest
   const Real* const* later = nullptr;
   std::size_t later_count = 0;
 };
