@@ -70,8 +70,11 @@ void softmax(double* logits, std::size_t ways, std::size_t stride, double* log_s
 }
 
 // One step of Adam for 16 parameters, given their gradient.
+// No two of the arrays overlap.
 template <class Real>
-void adam(const dk::AdamStep& step, const Real* gradient, Real* values, Real* mean, Real* square) {
+[[gnu::always_inline]] inline void adam(const dk::AdamStep& step, const Real* __restrict gradient,
+                                        Real* __restrict values, Real* __restrict mean,
+                                        Real* __restrict square) {
   const auto keep_mean = static_cast<Real>(step.keep_mean);
   const auto take_mean = static_cast<Real>(1 - step.keep_mean);
   const auto keep_square = static_cast<Real>(step.keep_square);
