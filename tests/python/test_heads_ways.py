@@ -1,0 +1,55 @@
+"""What the benchmark compares with has to be right as well."""
+import sys
+from functools import partial
+
+import heads_reference as heads
+import numpy as np
+import pytest
+from checks import assert_like_another_seed
+from conftest import REPOSITORY
+from reference import Store, Task
+
+sys.path.insert(0, str(REPOSITORY / "bench"))
+import heads_ways  # noqa: E402
+
+EPOCHS = 100
+
+
+@pytest.fixture
+def store():
+    return Store(REPOSITORY / "data/quickdraw")
+
+
+@pytest.fixture
+def features(store):
+    return np.load(store.folder / "novel" / f"{store.views[0]}.npy")
+
+
+@pytest.mark.parametrize("way", [heads_ways.lr_by_episode, heads_ways.lr_batched])
+@pytest.mark.parametrize("kind", ["power", "voronoi"])
+@pytest.mark.parametrize("shots", [1, 5])
+def test_logistic_regression(store, features, way, kind, shots):
+    """The first gradient of a free bias is all rounding in float32, and Adam takes a step of full length along it."""
+    task = Task(shots=shots, episodes=70)
+    head = partial(heads.lr_scores, kind=kind, epochs=EPOCHS)
+    expected = heads.scores_of(head, heads.square_roots(store, "novel"), store, task)
+    roots = heads_ways.square_roots(features)
+    actual = way(roots, *heads.draw_episodes(store, task), EPOCHS, tied=kind == "voronoi")
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-4 if kind == "voronoi" else 0.3)
+    assert (actual.argmax(axis=2) == expected.argmax(axis=2)).mean() >= 0.995
+
+
+@pytest.mark.parametrize("way", [heads_ways.s2m2_by_episode, heads_ways.s2m2_batched])
+def test_s2m2(store, features, way):
+    task, rows = Task(shots=5, episodes=40), heads.first_view(store, "novel")
+    heads_by_seed = [partial(heads.cosine_scores, random=np.random.default_rng(seed)) for seed in range(4)]
+    actual = way(features, *heads.draw_episodes(store, task))
+    assert_like_another_seed(actual, [heads.scores_of(head, rows, store, task) for head in heads_by_seed])
+
+
+def test_dc(store, features):
+    task = Task(shots=5, episodes=20)
+    base = np.load(store.folder / "base" / f"{store.views[0]}.npy")
+    statistics = heads_ways.base_statistics(base, store.labels("base"))
+    actual = heads_ways.dc_by_episode(features, statistics, *heads.draw_episodes(store, task))
+    assert_like_another_seed(actual, [heads.dc_scores(store, task, np.random.default_rng(s)) for s in range(3)])
