@@ -111,9 +111,19 @@ class Adam:
         return parameters - self.RATE * mean / (np.sqrt(square) + self.EPSILON)
 
 
-def fit_power_lr(support, epochs, start=None):
+def zeros(support):
     episodes, ways, _, dim = support.shape
-    weights, bias = start or (np.zeros((episodes, ways, dim)), np.zeros((episodes, ways)))
+    return np.zeros((episodes, ways, dim)), np.zeros((episodes, ways))
+
+
+def diagram_of_prototypes(support):
+    """The linear classifier that decides as the nearest prototype does."""
+    weights = 2 * support.mean(axis=2)
+    return weights, tied_bias(weights)
+
+
+def fit_power_lr(support, epochs, start=zeros):
+    weights, bias = start(support)
     of_weights, of_bias = Adam(weights.shape), Adam(bias.shape)
     for _ in range(epochs):
         by_weights, by_bias = power_gradient(support, weights, bias)
@@ -121,9 +131,8 @@ def fit_power_lr(support, epochs, start=None):
     return weights, bias
 
 
-def fit_voronoi_lr(support, epochs, start=None):
-    episodes, ways, _, dim = support.shape
-    weights = np.zeros((episodes, ways, dim)) if start is None else start
+def fit_voronoi_lr(support, epochs, start=zeros):
+    weights, _ = start(support)
     adam = Adam(weights.shape)
     for _ in range(epochs):
         weights = adam.update(weights, voronoi_gradient(support, weights))
@@ -133,14 +142,14 @@ def fit_voronoi_lr(support, epochs, start=None):
 FIT_LR = {"power": fit_power_lr, "voronoi": fit_voronoi_lr}
 
 
-def lr_scores(support, query, kind, epochs):
-    weights, bias = FIT_LR[kind](support, epochs)
+def lr_scores(support, query, kind, epochs, start=zeros):
+    weights, bias = FIT_LR[kind](support, epochs, start)
     return query @ weights.swapaxes(1, 2) + bias[:, None]
 
 
-def civd_scores(support, query, kind, epochs, alpha):
-    """DeepVoro--: the cluster of a class is its prototype and the centre W/2 of its logistic regression."""
-    weights, _ = FIT_LR[kind](support, epochs)
+def civd_scores(support, query, kind, epochs, alpha, start=zeros):
+    """DeepVoro--: the cluster of a class is its prototype and the center W/2 of its logistic regression."""
+    weights, _ = FIT_LR[kind](support, epochs, start)
     clusters = [support.mean(axis=2), weights / 2]
     return sum(reference.influence(distances(query, centers), alpha) for centers in clusters)
 

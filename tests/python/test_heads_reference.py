@@ -96,6 +96,13 @@ def test_voronoi_lr_is_a_voronoi_diagram_of_half_its_weights(random, support):
     np.testing.assert_allclose(heads.distances(query, weights / 2) ** 2, squared, rtol=1e-12)
 
 
+def test_start_from_the_diagram_of_prototypes(random, support):
+    query = random.random((1, 50, DIM))
+    actual = heads.lr_scores(support, query, "power", 0, heads.diagram_of_prototypes)
+    squared = heads.distances(query, support.mean(axis=2)) ** 2
+    np.testing.assert_allclose(actual, (query**2).sum(axis=-1, keepdims=True) - squared, rtol=1e-12)
+
+
 @pytest.mark.parametrize("kind", ["power", "voronoi"])
 def test_adam_lowers_the_loss(support, kind):
     losses = [heads.cross_entropy(support, *heads.FIT_LR[kind](support, epochs))[0] for epochs in (0, 10, 100)]
