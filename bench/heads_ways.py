@@ -71,10 +71,10 @@ def tied_bias(weights):
 
 
 def fit_lr(rows, wanted, epochs, tied):
-    """rows [..., ways * shots, dim]: one episode or several."""
+    """rows [..., ways * shots, dim]: one episode or several, from the diagram of the prototypes on, all rows in a batch."""
     ways, dim = wanted.shape[-1], rows.shape[-1]
-    weights = np.zeros((*rows.shape[:-2], ways, dim), np.float32)
-    bias = np.zeros((*rows.shape[:-2], ways), np.float32)
+    weights = 2 * rows.reshape(*rows.shape[:-2], ways, -1, dim).mean(-2)
+    bias = tied_bias(weights)
     of_weights, of_bias = Adam(weights.shape), Adam(bias.shape)
     share = np.float32(1 / len(wanted))
     gradient = np.empty_like(weights)

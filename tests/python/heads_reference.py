@@ -8,6 +8,7 @@ import reference
 from sklearn.linear_model import LogisticRegression
 
 SQUARE_ROOT = {"w": 1.0, "b": 0.0, "lambda": 0.5}
+BATCH = 64
 EPISODES_AT_ONCE = 25
 
 
@@ -74,26 +75,36 @@ def tied_bias(weights):
     return -(weights**2).sum(axis=-1) / 4
 
 
-def cross_entropy(support, weights, bias):
-    """Mean loss of each episode and its gradient by the logits, [episodes, ways * shots, ways]."""
+def labelled(support):
+    """All first shots, then all second ones: rows [episodes, ways * shots, dim] and the wanted probabilities."""
     episodes, ways, shots, dim = support.shape
-    rows = support.reshape(episodes, ways * shots, dim)
-    wanted = np.repeat(np.eye(ways), shots, axis=0)
+    return support.swapaxes(1, 2).reshape(episodes, ways * shots, dim), np.tile(np.eye(ways), (shots, 1))
+
+
+def cross_entropy(rows, wanted, weights, bias):
+    """Mean loss of each episode and its gradient by the logits, [episodes, ways * shots, ways]."""
     log_probabilities = log_softmax(rows @ weights.swapaxes(1, 2) + bias[:, None])
     loss = -(wanted * log_probabilities).sum(axis=-1).mean(axis=-1)
     return loss, (np.exp(log_probabilities) - wanted) / len(wanted)
 
 
-def power_gradient(support, weights, bias):
-    episodes, ways, shots, dim = support.shape
-    _, by_logit = cross_entropy(support, weights, bias)
-    return by_logit.swapaxes(1, 2) @ support.reshape(episodes, ways * shots, dim), by_logit.sum(axis=1)
+def power_gradient(rows, wanted, weights, bias):
+    _, by_logit = cross_entropy(rows, wanted, weights, bias)
+    return by_logit.swapaxes(1, 2) @ rows, by_logit.sum(axis=1)
 
 
-def voronoi_gradient(support, weights):
+def voronoi_gradient(rows, wanted, weights):
     """The bias is a function of the weights: db_k/dW_k = -W_k/2."""
-    by_weights, by_bias = power_gradient(support, weights, tied_bias(weights))
+    by_weights, by_bias = power_gradient(rows, wanted, weights, tied_bias(weights))
     return by_weights - by_bias[..., None] * weights / 2
+
+
+def in_batches(support, epochs):
+    """Batches in a fixed order; the whole support set up to 64 rows."""
+    rows, wanted = labelled(support)
+    for _ in range(epochs):
+        for start in range(0, len(wanted), BATCH):
+            yield rows[:, start : start + BATCH], wanted[start : start + BATCH]
 
 
 class Adam:
@@ -125,8 +136,8 @@ def diagram_of_prototypes(support):
 def fit_power_lr(support, epochs, start=zeros):
     weights, bias = start(support)
     of_weights, of_bias = Adam(weights.shape), Adam(bias.shape)
-    for _ in range(epochs):
-        by_weights, by_bias = power_gradient(support, weights, bias)
+    for rows, wanted in in_batches(support, epochs):
+        by_weights, by_bias = power_gradient(rows, wanted, weights, bias)
         weights, bias = of_weights.update(weights, by_weights), of_bias.update(bias, by_bias)
     return weights, bias
 
@@ -134,8 +145,8 @@ def fit_power_lr(support, epochs, start=zeros):
 def fit_voronoi_lr(support, epochs, start=zeros):
     weights, _ = start(support)
     adam = Adam(weights.shape)
-    for _ in range(epochs):
-        weights = adam.update(weights, voronoi_gradient(support, weights))
+    for rows, wanted in in_batches(support, epochs):
+        weights = adam.update(weights, voronoi_gradient(rows, wanted, weights))
     return weights, tied_bias(weights)
 
 

@@ -42,6 +42,8 @@ def random_tasks():
     yield 31, "float16", Task(ways=7, shots=1, queries=3, episodes=6, protocol="dc")
     yield 64, "float32", Task(split="val", ways=5, shots=5, episodes=6)
     yield 333, "float16", Task(ways=20, shots=3, queries=2, episodes=6, seed=1)
+    yield 40, "float32", Task(ways=11, shots=6, queries=2, episodes=4)
+    yield 100, "float32", Task(ways=21, shots=10, queries=2, episodes=2)
 
 
 # --- logistic regressions ------------------------------------------------------------------------------
@@ -204,7 +206,7 @@ def test_dc_without_samples_is_logistic_regression(evaluate, tmp_path):
     folder = random_store(tmp_path / "store", 20, views=1, classes=(("base", 5), ("novel", 4)), class_sizes=(780, 790))
     task = Task(ways=3, shots=751, queries=20, episodes=3)
     actual = evaluate(folder, "dc", task=task).scores
-    expected = heads.dc_scores(Store(folder), task, random=None)
+    expected = heads.dc_scores(Store(folder), task, random=np.random.default_rng(0))
     centred = [scores - scores.mean(axis=2, keepdims=True) for scores in (actual, expected)]
     np.testing.assert_allclose(*centred, rtol=0, atol=1e-3 * abs(expected).max())
     assert (actual.argmax(axis=2) == expected.argmax(axis=2)).mean() >= 0.98

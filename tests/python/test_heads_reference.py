@@ -28,10 +28,10 @@ def test_power_gradient(random, support):
         return point[: WAYS * DIM].reshape(1, WAYS, DIM), point[WAYS * DIM :].reshape(1, WAYS)
 
     def value(point):
-        return heads.cross_entropy(support, *parts(point))[0][0]
+        return heads.cross_entropy(*heads.labelled(support), *parts(point))[0][0]
 
     def gradient(point):
-        return np.concatenate([part.ravel() for part in heads.power_gradient(support, *parts(point))])
+        return np.concatenate([part.ravel() for part in heads.power_gradient(*heads.labelled(support), *parts(point))])
 
     assert_gradient(value, gradient, random.normal(size=WAYS * DIM + WAYS))
 
@@ -39,10 +39,10 @@ def test_power_gradient(random, support):
 def test_voronoi_gradient_goes_through_the_tie(random, support):
     def value(point):
         weights = point.reshape(1, WAYS, DIM)
-        return heads.cross_entropy(support, weights, heads.tied_bias(weights))[0][0]
+        return heads.cross_entropy(*heads.labelled(support), weights, heads.tied_bias(weights))[0][0]
 
     def gradient(point):
-        return heads.voronoi_gradient(support, point.reshape(1, WAYS, DIM)).ravel()
+        return heads.voronoi_gradient(*heads.labelled(support), point.reshape(1, WAYS, DIM)).ravel()
 
     assert_gradient(value, gradient, random.normal(size=WAYS * DIM))
 
@@ -105,9 +105,24 @@ def test_start_from_the_diagram_of_prototypes(random, support):
 
 @pytest.mark.parametrize("kind", ["power", "voronoi"])
 def test_adam_lowers_the_loss(support, kind):
-    losses = [heads.cross_entropy(support, *heads.FIT_LR[kind](support, epochs))[0] for epochs in (0, 10, 100)]
+    fitted = [heads.FIT_LR[kind](support, epochs) for epochs in (0, 10, 100)]
+    losses = [heads.cross_entropy(*heads.labelled(support), *parameters)[0] for parameters in fitted]
     assert losses[0] == pytest.approx(np.log(WAYS))
     assert losses[0] > losses[1] > losses[2]
+
+
+def test_rows_carry_their_labels(support):
+    rows, wanted = heads.labelled(support)
+    for row, label in zip(rows[0], wanted.argmax(axis=1)):
+        assert (support[0, label] == row).all(axis=1).any()
+
+
+def test_more_than_64_rows_are_taken_in_batches(random):
+    support = random.random((1, 10, 7, DIM))
+    (rows, wanted), (last_rows, last_wanted) = heads.in_batches(support, epochs=1)
+    assert rows.shape == (1, 64, DIM) and last_rows.shape == (1, 6, DIM)
+    np.testing.assert_array_equal(last_rows[0], support[0, 4:, 6])
+    np.testing.assert_array_equal(np.concatenate([wanted, last_wanted]).sum(axis=0), np.full(10, 7))
 
 
 def test_episodes_are_fitted_apart(random):
