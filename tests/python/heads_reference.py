@@ -1,7 +1,7 @@
 """What is fitted on a support set, in plain float64 NumPy and scikit-learn: the yardstick of test_heads.
 
-Support rows are [episodes, ways, shots, dim], queries [episodes, ways * queries, dim], scores [episodes, ways * queries, ways].
-All methods see the first view only.
+Support rows are [episodes, ways, shots, dim], queries [episodes, ways * queries, dim], scores
+[episodes, ways * queries, ways]. All methods see the first view only.
 """
 import numpy as np
 import reference

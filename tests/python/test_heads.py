@@ -1,7 +1,7 @@
 """The heads fitted on a support set, against float64 NumPy and scikit-learn.
 
-Power-LR, Voronoi-LR, DeepVoro--, SimpleShot and PT+NCM are compared score by score. S2M2_R and DC draw random numbers of their own:
-the program has to be as close to the reference as another seed of the reference is.
+Power-LR, Voronoi-LR, DeepVoro--, SimpleShot and PT+NCM are compared score by score. S2M2_R and DC draw random
+numbers of their own: the program has to be as close to the reference as another seed of the reference is.
 """
 from dataclasses import replace
 from functools import partial
