@@ -3,6 +3,8 @@
 Support rows are [episodes, ways, shots, dim], queries [episodes, ways * queries, dim], scores
 [episodes, ways * queries, ways]. All methods see the first view only.
 """
+import itertools
+
 import numpy as np
 import reference
 from sklearn.linear_model import LogisticRegression
@@ -64,6 +66,7 @@ def power_transformed_rows(store, split):
 
 
 # --- logistic regression by Adam: Power-LR, Voronoi-LR, DeepVoro-- ------------------------------------
+# In the precision of the support rows, so that float32 rows show what float32 arithmetic costs.
 
 
 def log_softmax(logits):
@@ -78,7 +81,7 @@ def tied_bias(weights):
 def labelled(support):
     """All first shots, then all second ones: rows [episodes, ways * shots, dim] and the wanted probabilities."""
     episodes, ways, shots, dim = support.shape
-    return support.swapaxes(1, 2).reshape(episodes, ways * shots, dim), np.tile(np.eye(ways), (shots, 1))
+    return support.swapaxes(1, 2).reshape(episodes, ways * shots, dim), np.tile(np.eye(ways, dtype=support.dtype), (shots, 1))
 
 
 def cross_entropy(rows, wanted, weights, bias):
@@ -110,8 +113,8 @@ def in_batches(support, epochs):
 class Adam:
     RATE, FIRST, SECOND, EPSILON = 0.01, 0.9, 0.999, 1e-8
 
-    def __init__(self, shape):
-        self.step, self.mean, self.square = 0, np.zeros(shape), np.zeros(shape)
+    def __init__(self, parameters):
+        self.step, self.mean, self.square = 0, np.zeros_like(parameters), np.zeros_like(parameters)
 
     def update(self, parameters, gradient):
         self.step += 1
@@ -124,7 +127,7 @@ class Adam:
 
 def zeros(support):
     episodes, ways, _, dim = support.shape
-    return np.zeros((episodes, ways, dim)), np.zeros((episodes, ways))
+    return np.zeros((episodes, ways, dim), support.dtype), np.zeros((episodes, ways), support.dtype)
 
 
 def diagram_of_prototypes(support):
@@ -135,7 +138,7 @@ def diagram_of_prototypes(support):
 
 def fit_power_lr(support, epochs, start=zeros):
     weights, bias = start(support)
-    of_weights, of_bias = Adam(weights.shape), Adam(bias.shape)
+    of_weights, of_bias = Adam(weights), Adam(bias)
     for rows, wanted in in_batches(support, epochs):
         by_weights, by_bias = power_gradient(rows, wanted, weights, bias)
         weights, bias = of_weights.update(weights, by_weights), of_bias.update(bias, by_bias)
@@ -144,7 +147,7 @@ def fit_power_lr(support, epochs, start=zeros):
 
 def fit_voronoi_lr(support, epochs, start=zeros):
     weights, _ = start(support)
-    adam = Adam(weights.shape)
+    adam = Adam(weights)
     for rows, wanted in in_batches(support, epochs):
         weights = adam.update(weights, voronoi_gradient(rows, wanted, weights))
     return weights, tied_bias(weights)
@@ -206,17 +209,18 @@ def cosine_gradient(rows, wanted, direction, length):
     return by_direction, by_length
 
 
-def fit_cosine(support, random, epochs=300, batch=4):
+def fit_cosine(support, generators, epochs=300, batch=4):
+    """generators: a RandomState for each episode, of which the start and then the order of each epoch are drawn."""
     episodes, ways, shots, dim = support.shape
     rows = unit(support.reshape(-1, dim)).reshape(episodes, ways * shots, dim)
     wanted = np.repeat(np.eye(ways), shots, axis=0)
     bound = 1 / np.sqrt(dim)
-    direction = random.uniform(-bound, bound, size=(episodes, ways, dim))
+    direction = np.stack([random.uniform(-bound, bound, size=(ways, dim)) for random in generators])
     length = np.linalg.norm(direction, axis=-1)
     of_direction, of_length = Momentum(), Momentum()
     episode = np.arange(episodes)[:, None]
     for _ in range(epochs):
-        order = random.permuted(np.tile(np.arange(ways * shots), (episodes, 1)), axis=1)
+        order = np.stack([random.permutation(ways * shots) for random in generators])
         for start in range(0, ways * shots, batch):
             chosen = order[:, start : start + batch]
             gradients = cosine_gradient(rows[episode, chosen], wanted[chosen], direction, length)
@@ -225,10 +229,20 @@ def fit_cosine(support, random, epochs=300, batch=4):
     return direction / np.linalg.norm(direction, axis=-1, keepdims=True) * length[..., None]
 
 
-def cosine_scores(support, query, random):
-    weights = fit_cosine(support, random)
+def cosine_scores(support, query, generators):
+    weights = fit_cosine(support, generators)
     units = unit(query.reshape(-1, query.shape[-1])).reshape(query.shape)
     return cosine_scale(support.shape[1]) * units @ weights.swapaxes(1, 2)
+
+
+def s2m2_scores(rows, store, task, generators):
+    """rows: untransformed, of the task's split; generators: one for each episode."""
+    remaining = iter(generators)
+
+    def head(support, query):
+        return cosine_scores(support, query, list(itertools.islice(remaining, len(support))))
+
+    return scores_of(head, rows, store, task)
 
 
 # --- DC: distribution calibration -----------------------------------------------------------------------

@@ -66,12 +66,12 @@ def test_cosine_gradient(random):
 
 
 def test_first_step_of_adam_has_the_length_of_the_rate():
-    step = heads.Adam((3,)).update(np.zeros(3), np.array([1e-3, -5.0, 0.0]))
+    step = heads.Adam(np.zeros(3)).update(np.zeros(3), np.array([1e-3, -5.0, 0.0]))
     np.testing.assert_allclose(step, [-0.01, 0.01, 0], rtol=1e-4)
 
 
 def test_second_step_of_adam_by_hand():
-    adam = heads.Adam(())
+    adam = heads.Adam(np.zeros(()))
     point = adam.update(adam.update(1.0, 1.0), 3.0)
     mean, square = (0.9 * 0.1 + 0.1 * 3) / (1 - 0.81), (0.999 * 0.001 + 0.001 * 9) / (1 - 0.999**2)
     assert point == pytest.approx(1 - 0.01 - 0.01 * mean / np.sqrt(square), abs=1e-9)

@@ -41,9 +41,9 @@ def test_logistic_regression(store, features, way, kind, shots):
 @pytest.mark.parametrize("way", [heads_ways.s2m2_by_episode, heads_ways.s2m2_batched])
 def test_s2m2(store, features, way):
     task, rows = Task(shots=5, episodes=40), heads.first_view(store, "novel")
-    heads_by_seed = [partial(heads.cosine_scores, random=np.random.default_rng(seed)) for seed in range(4)]
+    generators = [[np.random.RandomState((seed, episode)) for episode in range(task.episodes)] for seed in range(4)]
     actual = way(features, *heads.draw_episodes(store, task))
-    assert_like_another_seed(actual, [heads.scores_of(head, rows, store, task) for head in heads_by_seed])
+    assert_like_another_seed(actual, [heads.s2m2_scores(rows, store, task, of_seed) for of_seed in generators])
 
 
 def test_dc(store, features):
