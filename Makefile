@@ -9,7 +9,6 @@ BUILD_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3
                   libhdf5-dev libzip-dev libcli11-dev
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev clang-format clang-tidy python3 python3-numpy \
                  python3-pytest python3-h5py python3-scipy python3-sklearn libopenblas0-pthread
-                 python3-pytest python3-h5py python3-scipy python3-sklearn libopenblas0-pthread
 BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn \
                   libopenblas0-pthread
 JOBS := $(shell nproc)
