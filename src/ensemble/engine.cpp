@@ -137,7 +137,7 @@ class Stream {
           terms(arena.episodes.shape().ways, arena.episodes.shape().total_queries()) {
       if (bases == 0) return;
       surrogate.emplace(arena.episodes.shape(), bases);
-      base_dots.resize(bases);
+      base_dots = Matrix<Real>(1, bases);
       exact_support = Matrix<double>(arena.episodes.shape().shots, arena.store.dim());
       exact_prototype = Matrix<double>(1, arena.store.dim());
     }
@@ -150,7 +150,8 @@ class Stream {
     Matrix<Real> distances;  // [ways x queries]
     Matrix<double> terms;    // the same
     std::optional<SurrogateEpisode<Real>> surrogate;
-    std::vector<double> base_dots;
+    std::vector<const Real*> base_rows;
+    Matrix<Real> base_dots;
     Matrix<double> exact_support;
     Matrix<double> exact_prototype;
     std::optional<std::size_t> exact_way;  // whose prototype is in exact_prototype
@@ -306,6 +307,7 @@ class Stream {
   // mean of dot products, so nothing of the length of a row is touched.
   void measure_prototypes(const Episode& episode, const RowTransformer& transformer, std::size_t e,
                           Worker& worker) const {
+    const kernels::Table& kernels = kernels::active();
     const std::size_t shots = arena_.episodes.shape().shots;
     const MatrixView<Real> distances = worker.surrogate->prototype_to_base();
     for (std::size_t k = 0; k < distances.rows(); ++k) {
@@ -314,21 +316,20 @@ class Stream {
         std::copy_n(sample_to_base_.row(support[0]), distances.cols(), distances.row(k));
         continue;
       }
-      const auto norm = static_cast<double>(pass_.prototype_squared_norm(e, k));
-      std::ranges::fill(worker.base_dots, 0.0);
-      for (const SampleIndex row : support)
-        kernels::accumulate(kernels::active(), base_.of_samples.row(row), distances.cols(),
-                            worker.base_dots.data());
-      for (std::size_t t = 0; t < distances.cols(); ++t) {
-        const double norms = norm + static_cast<double>(base_.squared_norms[t]);
-        const double squared = norms - 2 * worker.base_dots[t] / static_cast<double>(shots);
-        if (squared * 64 >= norms) {
-          distances[k][t] = static_cast<Real>(std::sqrt(squared));
-          continue;
-        }
-        fit_again(episode, transformer, k, worker.support, worker.wide, worker.center.row(0));
-        distances[k][t] = plain_distance(worker.center.row(0), base_.prototypes.row(t));
-      }
+      worker.base_rows.clear();
+      for (const SampleIndex row : support) worker.base_rows.push_back(base_.of_samples.row(row));
+      kernels::mean(kernels, worker.base_rows.data(), shots, base_.of_samples.stride(),
+                    worker.base_dots.row(0));
+      const Real norm = pass_.prototype_squared_norm(e, k);
+      for (std::size_t t = 0; t < distances.cols(); ++t)
+        worker.norms[t] = norm + base_.squared_norms[t];
+      if (!kernels::distances(kernels, worker.norms.data(), worker.base_dots.row(0),
+                              distances.cols(), distances.row(k)))
+        continue;
+      fit_again(episode, transformer, k, worker.support, worker.wide, worker.center.row(0));
+      for (std::size_t t = 0; t < distances.cols(); ++t)
+        if (is_close(distances[k][t], worker.norms[t]))
+          distances[k][t] = plain_distance(worker.center.row(0), base_.prototypes.row(t));
     }
   }
 
