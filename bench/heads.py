@@ -88,7 +88,7 @@ def measure_all(store, shots):
             measure(name, store, shots, partial(ways.lr_by_episode, roots, epochs=epochs, tied=tied), 100, 0.995,
                     partial(ways.lr_batched, roots, epochs=epochs, tied=tied), ("--epochs", epochs))
     # Start and order of batches, and the samples of dc, are others.
-    measure("s2m2", store, shots, partial(ways.s2m2_by_episode, store.novel), 10, 0.95,
+    measure("s2m2", store, shots, partial(ways.s2m2_by_episode, store.novel), 10, 0.9,
             partial(ways.s2m2_batched, store.novel))
     base = ways.base_statistics(store.base, store.base_labels)
     measure("dc", store, shots, partial(ways.dc_by_episode, store.novel, base), 5, 0.9)

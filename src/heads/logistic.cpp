@@ -54,15 +54,10 @@ void tie_biases(MatrixView<const double> W, std::span<double> b) {
 }
 
 void tie_biases(MatrixView<const float> W, std::span<double> b) {
-  const kernels::Table& kernels = kernels::active();
   for (std::size_t k = 0; k < W.rows(); ++k) {
-    b[k] = 0;
-    for (std::size_t begin = 0; begin < W.cols(); begin += kFloatDim) {
-      double wide[kFloatDim];
-      const double norm =
-          kernels.widen_float32(W.row(k) + begin, std::min(kFloatDim, W.cols() - begin), wide);
-      b[k] -= norm * norm / 4;
-    }
+    float squared_norm = 0;
+    kernels::add_squared_norm(kernels::active(), W.row(k), W.stride(), &squared_norm);
+    b[k] = -static_cast<double>(squared_norm) / 4;
   }
 }
 
