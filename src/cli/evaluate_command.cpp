@@ -59,6 +59,8 @@ struct EvaluateCommand {
 };
 
 std::vector<Evaluation> EvaluateCommand::requests() const {
+  const bool some_have_members = std::ranges::any_of(
+      methods, [](const std::string& method) { return is_ensemble(method_named(method)); });
   std::vector<Evaluation> all;
   for (const std::size_t of_shots : shots)
     for (const std::string& method : methods) {
@@ -68,6 +70,11 @@ std::vector<Evaluation> EvaluateCommand::requests() const {
       one.plan.shape.shots = of_shots;
       one.scheme = scheme_named(scheme);
       one.size = size;
+      if (some_have_members && !is_ensemble(one.method)) {  // the scheme is meant for the others
+        one.scheme = Scheme::full;
+        one.size.reset();
+        one.oracle = false;
+      }
       if (!pool.empty()) one.pool = pool;
       if (!view.empty()) one.view = view;
       if (!lr.empty()) one.lr = logistic_kind_named(lr);
@@ -92,6 +99,7 @@ void EvaluateCommand::check_flags_have_a_method() const {
   listens(!lr.empty(), "--lr", {"deepvoro--"});
   listens(!normalisation.empty(), "--normalisation", {"simpleshot"});
   listens(epochs.has_value(), "--epochs", {"power-lr", "voronoi-lr", "deepvoro--"});
+  listens(request.alpha != 1, "--alpha", {"vd", "deepvoro--", "deepvoro", "deepvoro++"});
 }
 
 void print_row(const std::string& method, const std::string& shots, const std::string& members,
