@@ -62,7 +62,7 @@ void squared_distances(const Real* query, const Real* centers, std::size_t strid
 // How many dot products share the loading of a query.
 constexpr std::size_t kCenterBlock = 5;
 // How many rows are fetched ahead during one block of dot products.
-constexpr std::size_t kAheadRows = 4;
+constexpr std::size_t kAheadRows = 5;
 
 // The rows that block number `index` fetches, or none.
 inline const float* const* rows_ahead(const dk::DotProducts<float>& task, std::size_t index) {
@@ -89,17 +89,24 @@ void add_dots_block(const dk::DotProducts<float>& task, std::size_t query, std::
 
 template <std::size_t Centers>
 void add_dots_to_centers(const dk::DotProducts<float>& task, std::size_t center,
-                         std::size_t first_block) {
+                         std::size_t block) {
   std::size_t q = 0;
-  for (; q + kQueryBlock <= task.query_count; q += kQueryBlock, ++first_block)
-    add_dots_block<kQueryBlock, Centers>(task, q, center, rows_ahead(task, first_block));
-  for (; q < task.query_count; ++q, ++first_block)
-    add_dots_block<1, Centers>(task, q, center, rows_ahead(task, first_block));
+  for (; q + kQueryBlock <= task.query_count; q += kQueryBlock, ++block)
+    add_dots_block<kQueryBlock, Centers>(task, q, center, rows_ahead(task, block));
+  switch (task.query_count - q) {
+    case 3:
+      return add_dots_block<3, Centers>(task, q, center, rows_ahead(task, block));
+    case 2:
+      return add_dots_block<2, Centers>(task, q, center, rows_ahead(task, block));
+    case 1:
+      return add_dots_block<1, Centers>(task, q, center, rows_ahead(task, block));
+    default:
+      return;
+  }
 }
 
 void add_dots_float(const dk::DotProducts<float>& task) {
-  const std::size_t blocks_of_center =
-      task.query_count / kQueryBlock + task.query_count % kQueryBlock;
+  const std::size_t blocks_of_center = (task.query_count + kQueryBlock - 1) / kQueryBlock;
   std::size_t c = 0;
   std::size_t block = 0;
   for (; c + kCenterBlock <= task.center_count; c += kCenterBlock, block += blocks_of_center)

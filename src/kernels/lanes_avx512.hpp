@@ -71,7 +71,7 @@ inline double sum(const FloatLanes& lanes) {
                          _mm512_cvtps_pd(_mm512_extractf32x8_ps(lanes.all, 1))});
 }
 
-constexpr std::size_t kQueryBlock = 3;
+constexpr std::size_t kQueryBlock = 4;
 
 // Adds queries[q] . centers[c] to out.at(c, q). Sixteen partial sums are joined by the tree
 // every level follows: first the two halves, then neighbours, then neighbours of these, then the
