@@ -9,19 +9,23 @@
 
 namespace deepvoro {
 
-std::uint32_t LegacyRandom::interval(std::uint32_t largest) {
-  const std::uint32_t mask = ~std::uint32_t{0} >> std::countl_zero(largest);
-  for (;;) {
-    const auto word = static_cast<std::uint32_t>(words_()) & mask;
-    if (word <= largest) return word;
-  }
-}
-
+// From the last item down, each is exchanged with one that is not behind it, drawn by masked
+// rejection of 32-bit words. A third of the words are rejected, in no order that a processor could
+// foresee, so a rejected word exchanges an item with itself instead of branching.
 void LegacyRandom::shuffle(std::span<std::size_t> items) {
   if (items.size() > std::numeric_limits<std::uint32_t>::max())
     throw usage_error("cannot shuffle more than 2^32 - 1 items");
-  for (std::size_t i = items.size(); i-- > 1;)
-    std::swap(items[i], items[interval(static_cast<std::uint32_t>(i))]);
+  for (std::size_t last = items.size() - (items.empty() ? 0 : 1); last > 0;) {
+    const std::size_t half = std::bit_floor(last);
+    const std::size_t mask = 2 * half - 1;
+    while (last >= half) {
+      const std::size_t drawn = words_() & mask;
+      const bool is_accepted = drawn <= last;
+      const std::size_t other = is_accepted ? drawn : last;
+      std::swap(items[last], items[other]);
+      last -= is_accepted ? 1 : 0;
+    }
+  }
 }
 
 std::vector<std::size_t> LegacyRandom::permutation(std::size_t count) {

@@ -22,10 +22,11 @@ class LegacyRandom {
   [[nodiscard]] double uniform(double low, double high);
 
  private:
-  // Uniform in 0..largest, by masked rejection of 32-bit words.
-  std::uint32_t interval(std::uint32_t largest);
-
-  std::mt19937 words_;
+  // std::mt19937 on 32-bit words, which it may and does keep in 64 bits.
+  using MersenneTwister =
+      std::mersenne_twister_engine<std::uint32_t, 32, 624, 397, 31, 0x9908b0dfU, 11, 0xffffffffU, 7,
+                                   0x9d2c5680U, 15, 0xefc60000U, 18, 1812433253U>;
+  MersenneTwister words_;
 };
 
 }  // namespace deepvoro
