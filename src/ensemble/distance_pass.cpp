@@ -102,13 +102,13 @@ void DistancePass<Real>::plan_fitting(std::span<const std::size_t> labels) {
       const std::size_t label = labels[samples[begin]];
       std::size_t end = begin;
       while (end < samples.size() && labels[samples[end]] == label) ++end;
-      const auto of_class = std::ranges::equal_range(places, label, {}, class_of_place);
+      const auto from = std::ranges::lower_bound(places, label, {}, class_of_place);
+      const auto to = std::ranges::upper_bound(places, label, {}, class_of_place);
       const std::size_t count = batch == 0 ? end - begin : 0;
       const auto index_of = [&](auto place) {
         return first + static_cast<std::size_t>(place - places.begin());
       };
-      fit_tasks_[batch].push_back(
-          {samples.subspan(begin, count), index_of(of_class.begin()), index_of(of_class.end())});
+      fit_tasks_[batch].push_back({samples.subspan(begin, count), index_of(from), index_of(to)});
       begin = end;
     }
   }

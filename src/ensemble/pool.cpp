@@ -38,9 +38,9 @@ double weight(const JsonFields& fields, const char* key) {
 Configuration read_member(const json& object, const std::string& where) {
   const JsonFields fields(object, where);
   if (fields.has("head"))
-    throw data_error(fmt::format(
-        "{}: is the head {}, which is no member of an ensemble; run it with --method", where,
-        object["head"].dump(-1, ' ', false, json::error_handler_t::replace)));
+    throw data_error(
+        fmt::format("{}: is the head {}, which is no member of an ensemble; run it with --method",
+                    where, object["head"].dump(-1, ' ', false, json::error_handler_t::replace)));
   for (const auto& [key, unused] : object.items())
     if (std::ranges::find(kMemberKeys, key) == kMemberKeys.end())
       throw data_error(fmt::format("{}: \"{}\" is unknown; a member has {}", where, key,
