@@ -14,11 +14,12 @@ namespace {
 
 constexpr const char* kFooter = R"(
 With one file, its methods are compared with its first one, within each number of shots. With two,
-B is compared with A; where a file holds several results, those of the same number of shots (and,
-if need be, of the same method) belong together.
+B is compared with A, within each number of shots: a single result of B with every one of A, several
+with those of the same method.
 
 Examples:
   deepvoro compare vd.json deepvoro.json
+  deepvoro compare ten_methods.json my_pool.json
   deepvoro compare results.json --json comparison.json)";
 
 struct CompareCommand {

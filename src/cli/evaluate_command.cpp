@@ -149,6 +149,8 @@ void EvaluateCommand::run() const {
   if (all.size() > 1 && !scores.empty())
     throw usage_error("--scores takes one method and one number of shots at a time");
   const FeatureStore features(store);
+  if (!json.empty()) features.refuse_output_inside("--json", json);
+  if (!scores.empty()) features.refuse_output_inside("--scores", scores);
   std::optional<ResultFile> result_file;
   if (!json.empty()) result_file.emplace(json, features, request.threads);
   std::vector<EvaluationResult> results;

@@ -79,6 +79,7 @@ void TuneCommand::run() const {
   tuning.plan = episodes.resolved();
   check(tuning);
   const FeatureStore features(store);
+  features.refuse_output_inside("--out", out);
   const EpisodePlan& plan = tuning.plan;
   std::optional<ProgressBar> bar(fmt::format("tune {}, {}-shot", method, plan.shape.shots));
   const TuningResult result = tune(features, tuning, out, bar->callback());

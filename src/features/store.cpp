@@ -198,6 +198,17 @@ FeatureRows FeatureStore::features(const std::string& split, const std::string& 
   return {view_file(split, view), samples, dim_};
 }
 
+void FeatureStore::refuse_output_inside(const std::string& flag,
+                                        const std::filesystem::path& file) const {
+  std::error_code is_no_plain_file;  // such as a pipe
+  const std::filesystem::path store = std::filesystem::weakly_canonical(folder_);
+  const std::filesystem::path target = std::filesystem::weakly_canonical(file, is_no_plain_file);
+  if (!is_no_plain_file && std::ranges::mismatch(store, target).in1 == store.end())
+    throw usage_error(
+        fmt::format("{} {}: lies inside the store {}, which is only read; write it elsewhere", flag,
+                    file.string(), folder_.string()));
+}
+
 std::string FeatureStore::sha256(unsigned threads) const {
   std::vector<std::string> files{"store.json"};
   for (const auto& [split, unused] : splits_) {

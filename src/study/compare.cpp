@@ -94,21 +94,24 @@ std::vector<const RecordedResult*> with_shots(const std::vector<RecordedResult>&
                   result.file, result.method, result.shape.shots, other_file, why));
 }
 
-const RecordedResult& partner_of(const RecordedResult& result,
-                                 const std::vector<RecordedResult>& others) {
+// What a result is compared with: the one among `others` with the same number of shots; where there
+// are several, the one of its method, or all of them if it is `alone` with its number of shots.
+std::vector<const RecordedResult*> partners_of(const RecordedResult& result,
+                                               const std::vector<RecordedResult>& others,
+                                               bool alone) {
   const std::string& file = others.front().file;
-  std::vector<const RecordedResult*> candidates = with_shots(others, result.shape.shots);
-  if (candidates.empty())
+  std::vector<const RecordedResult*> partners = with_shots(others, result.shape.shots);
+  if (partners.empty())
     refuse_unmatched(result, file,
                      fmt::format("it has no result with {} shots", result.shape.shots));
-  if (candidates.size() > 1)
-    std::erase_if(candidates,
-                  [&](const RecordedResult* other) { return other->method != result.method; });
-  if (candidates.size() != 1)
+  if (partners.size() == 1 || alone) return partners;
+  std::erase_if(partners,
+                [&](const RecordedResult* other) { return other->method != result.method; });
+  if (partners.size() != 1)
     refuse_unmatched(result, file,
                      fmt::format("it has several results with {} shots, {} of them of this method",
-                                 result.shape.shots, candidates.size()));
-  return *candidates.front();
+                                 result.shape.shots, partners.size()));
+  return partners;
 }
 
 std::string probability(double p) {
@@ -210,14 +213,11 @@ std::vector<Comparison> compare_files(const std::filesystem::path& a,
   const std::vector<RecordedResult> of_b = read_results(b);
   if (of_a.size() == 1 && of_b.size() == 1) return {compare(of_a.front(), of_b.front())};
   std::vector<Comparison> comparisons;
-  std::vector<const RecordedResult*> used;
   for (const RecordedResult& result : of_b) {
-    used.push_back(&partner_of(result, of_a));
-    comparisons.push_back(compare(*used.back(), result));
+    const bool alone = with_shots(of_b, result.shape.shots).size() == 1;
+    for (const RecordedResult* partner : partners_of(result, of_a, alone))
+      comparisons.push_back(compare(*partner, result));
   }
-  for (const RecordedResult& result : of_a)
-    if (std::ranges::find(used, &result) == used.end())
-      refuse_unmatched(result, b.string(), "it has no result that goes with it");
   return comparisons;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -26,6 +27,20 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
+// A pool that is not what the method is called would give results under a wrong name.
+void check_pool_is_of_method(const Pool& pool, Method method, const std::string& origin) {
+  const bool surrogates = std::ranges::any_of(pool, [](const Configuration& member) {
+    return std::holds_alternative<Surrogate>(member.geometry);
+  });
+  if (surrogates && method != Method::deepvoro_plus_plus)
+    throw usage_error(
+        fmt::format("{}: has surrogate members, so it is not {}; use --method deepvoro++", origin,
+                    name(method)));
+  if (pool.size() > 1 && method == Method::vd)
+    throw usage_error(fmt::format("{}: has {} members, so it is not vd; use --method deepvoro",
+                                  origin, pool.size()));
+}
+
 Pool members_of(const Evaluation& request, const FeatureStore& store) {
   Pool pool = request.pool ? read_pool(*request.pool) : default_pool(request.method, store);
   if (request.view) pool.front().view = *request.view;
@@ -34,6 +49,7 @@ Pool members_of(const Evaluation& request, const FeatureStore& store) {
   const std::string origin =
       request.pool ? request.pool->string() : std::string("method ") + name(request.method);
   check_members(store, request.split, pool, origin);
+  check_pool_is_of_method(pool, request.method, origin);
   if (request.size && *request.size > pool.size())
     throw usage_error(
         fmt::format("--size {}: {} has {} members", *request.size, origin, pool.size()));

@@ -156,14 +156,20 @@ TEST_F(CompareTest, RefusesWhatCannotBeMatched) {
   const auto one = file("one.json", result("deepvoro", 1, low_));
   const auto ten = file("ten.json", result("deepvoro", 10, low_));
   const auto several = file("several.json", {result("vd", 1, low_), result("power-lr", 1, low_)});
-  expect_error(ErrorKind::data, {"both.json: vd, 5-shot", "one.json"},
-               [&] { (void)compare_files(both, one); });
+  const auto others = file("others.json", {result("vd", 1, low_), result("pt-ncm", 1, low_)});
   expect_error(ErrorKind::data, {"both.json: vd, 5-shot", "one.json", "no result with 5 shots"},
                [&] { (void)compare_files(one, both); });
   expect_error(ErrorKind::data, {"ten.json", "no result with 10 shots"},
                [&] { (void)compare_files(both, ten); });
-  expect_error(ErrorKind::data, {"one.json: deepvoro, 1-shot", "several results with 1 shots"},
-               [&] { (void)compare_files(several, one); });
+  expect_error(ErrorKind::data, {"others.json: pt-ncm, 1-shot", "several results with 1 shots"},
+               [&] { (void)compare_files(several, others); });
+}
+
+TEST_F(CompareTest, ComparesASingleResultWithAllOfItsShots) {
+  const auto many = file("many.json", {result("vd", 1, low_), result("dc", 1, low_),
+                                       result("vd", 5, low_), result("dc", 5, low_)});
+  const auto one = file("one.json", result("deepvoro", 1, low_));
+  EXPECT_EQ(methods(compare_files(many, one)), (Pairs{{"vd", "deepvoro"}, {"dc", "deepvoro"}}));
 }
 
 TEST_F(CompareTest, RefusesFilesThatAreNoResults) {

@@ -429,7 +429,7 @@ def test_huge_neighbourhood_is_all_base_classes(run, store, tmp_path, output_fol
         pool = tmp_path / "pool.json"
         members = [{**SURROGATE, "R": neighbours}]
         pool.write_text(json.dumps({"format": "deepvoro-pool", "version": 1, "members": members}))
-        process = run(store, pool=pool)
+        process = run(store, method="deepvoro++", pool=pool)
         assert process.returncode == 0, process.stderr
         accuracies.append(json.loads((output_folder / "result.json").read_text())["episode_accuracy"])
     assert accuracies[0] == accuracies[1]

@@ -132,3 +132,25 @@ def test_result_can_be_run_again_as_pool(deepvoro, evaluate, make_store, tmp_pat
     assert again.returncode == 0, again.stderr
     accuracies = [json.loads(file.read_text())["episode_accuracy"] for file in (first, second)]
     assert accuracies[0] == accuracies[1]
+
+
+@pytest.mark.parametrize("flag, file", [("--json", "store.json"), ("--scores", "novel/new.npy")])
+def test_a_store_is_only_read(deepvoro, store, flag, file):
+    before = {path: path.read_bytes() for path in store.rglob("*") if path.is_file()}
+    process = deepvoro("evaluate", store, "--method", "vd", "--episodes", 1, flag, store / file)
+    assert process.returncode == 2 and flag in process.stderr and len(process.stderr.splitlines()) == 1
+    process = deepvoro("tune", store, "--method", "vd", "--shots", 1, "--out", store / "store.json")
+    assert process.returncode == 2 and "--out" in process.stderr
+    assert {path: path.read_bytes() for path in store.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("method, members, named", [
+    ("vd", [{"geometry": "vd"}, {"geometry": "vd", "b": 0.1}], "deepvoro"),
+    ("deepvoro", [{"geometry": "vd"}, {"geometry": "surrogate", "R": 1, "beta": 2.0}], "deepvoro++"),
+])
+def test_a_pool_goes_under_the_name_of_its_method(deepvoro, store, write_pool, method, members, named):
+    view = json.loads((store / "store.json").read_text())["views"][0]
+    pool = write_pool([{"view": view, "w": 1.0, "b": 0.0, "lambda": 0.5, **member} for member in members])
+    process = deepvoro("evaluate", store, "--method", method, "--episodes", 2, "--pool", pool)
+    assert process.returncode == 2 and f"--method {named}" in process.stderr
+    assert deepvoro("evaluate", store, "--method", named, "--episodes", 2, "--pool", pool).returncode == 0

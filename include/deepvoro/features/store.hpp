@@ -68,6 +68,10 @@ class FeatureStore {
   [[nodiscard]] std::filesystem::path view_file(const std::string& split,
                                                 const std::string& view) const;
 
+  // Throws a usage error when a file to be written lies inside the store, where it could take the
+  // place of one of its own. `flag` names it.
+  void refuse_output_inside(const std::string& flag, const std::filesystem::path& file) const;
+
   // SHA-256 of what `sha256sum store.json */*.npy` prints for the files of this store, the lines
   // sorted by path: one name for all that an evaluation can depend on.
   [[nodiscard]] std::string sha256(unsigned threads) const;

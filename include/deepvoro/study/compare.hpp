@@ -52,8 +52,9 @@ struct Comparison {
 // Every result of a file with the first one of the same number of shots.
 [[nodiscard]] std::vector<Comparison> compare_within(const std::filesystem::path& file);
 
-// Every result of file b with the one of file a that has the same number of shots and, where there
-// are several, the same method. Throws a data error when a result has no partner.
+// Every result of file b with the one of file a that has the same number of shots. Where a has
+// several of them: with all, if b has one, or else with the one of the same method. Throws a data
+// error when a result of b has no partner.
 [[nodiscard]] std::vector<Comparison> compare_files(const std::filesystem::path& a,
                                                     const std::filesystem::path& b);
 
