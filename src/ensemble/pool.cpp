@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 
+#include "core/json_file.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "features/json_fields.hpp"
-#include "features/json_file.hpp"
 #include "pool_json.hpp"
 
 namespace deepvoro {

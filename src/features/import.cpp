@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/core/version.hpp"
@@ -16,7 +17,6 @@
 #include "formats/class_names.hpp"
 #include "formats/feature_table.hpp"
 #include "formats/half.hpp"
-#include "sha256.hpp"
 
 namespace deepvoro {
 namespace {

@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json_file.hpp"
+#include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/features/npy.hpp"
-#include "json_file.hpp"
-#include "sha256.hpp"
 
 namespace deepvoro {
 namespace {

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <map>
 
+#include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "formats/half.hpp"
-#include "sha256.hpp"
 
 namespace deepvoro {
 namespace {

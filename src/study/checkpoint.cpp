@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "core/json_file.hpp"
+#include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
-#include "features/json_file.hpp"
-#include "features/sha256.hpp"
 
 namespace deepvoro {
 namespace {

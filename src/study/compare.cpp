@@ -7,11 +7,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json_file.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/core/version.hpp"
 #include "features/json_fields.hpp"
-#include "features/json_file.hpp"
 
 namespace deepvoro {
 namespace {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "core/sha256.hpp"
 #include "deepvoro/ensemble/ensemble.hpp"
 #include "expect_error.hpp"
-#include "features/sha256.hpp"
 #include "test_store.hpp"
 
 namespace deepvoro {

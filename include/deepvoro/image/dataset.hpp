@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "deepvoro/image/decode.hpp"
+#include "deepvoro/image/image.hpp"
+
+namespace deepvoro {
+
+class PictureSource;
+
+// A collection of pictures with a class each; docs/FORMATS.md lists what can be opened. Pictures
+// are read when asked for. Any number of threads may read at the same time; copies are cheap.
+class ImageDataset {
+ public:
+  // Told apart by content: a folder of a folder per class, a tar of one, a CloserLook/S2M2 JSON
+  // file, a mini-ImageNet CSV split, a file of an idx pair.
+  [[nodiscard]] static ImageDataset open(const std::filesystem::path& path);
+
+  [[nodiscard]] const std::vector<std::string>& classes() const;
+  [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] std::size_t label(std::size_t i) const;
+  [[nodiscard]] std::string name(std::size_t i) const;  // within the collection
+  [[nodiscard]] Image read(std::size_t i, const ImageLimits& limits = {}) const;
+  [[nodiscard]] std::vector<std::byte> raw(std::size_t i) const;  // as stored
+
+  // That of one line "<SHA-256 of the picture>  <class>/<file>" a picture, in order. A picture that
+  // cannot be read has "unreadable" in place of its hash.
+  [[nodiscard]] std::string sha256() const;
+
+ private:
+  explicit ImageDataset(std::shared_ptr<const PictureSource> source);
+
+  std::shared_ptr<const PictureSource> source_;
+};
+
+}  // namespace deepvoro

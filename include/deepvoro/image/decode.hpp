@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "deepvoro/image/image.hpp"
+
+namespace deepvoro {
+
+// What a file may claim about its size; looked at before any memory is taken for its pixels.
+struct ImageLimits {
+  std::size_t most_pixels = std::size_t{1} << 26U;
+  std::size_t most_side = 20'000;
+};
+
+// A JPEG or PNG file, told apart by content. Grey and palettes become RGB, alpha is dropped, of 16
+// bits the upper 8 are kept, EXIF orientation is applied. Pixels are those of Pillow's
+// convert("RGB"). A file that is damaged in any way is a data error that begins with `name`.
+[[nodiscard]] Image decode_image(std::span<const std::byte> file, const std::string& name,
+                                 const ImageLimits& limits = {});
+[[nodiscard]] Image read_image(const std::filesystem::path& file, const ImageLimits& limits = {});
+
+}  // namespace deepvoro

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "deepvoro/image/image.hpp"
+
+namespace deepvoro {
+
+// One way of looking at a picture.
+struct View {
+  std::size_t size = 84;
+  int rotation = 0;  // degrees, counterclockwise: 0, 90, 180, 270
+  bool flip = false;
+
+  [[nodiscard]] bool operator==(const View&) const = default;
+};
+
+[[nodiscard]] std::string name(const View& view);  // "s84_r90_f1"
+[[nodiscard]] View view_named(const std::string& name);
+
+// How a view gets its size. release: the picture becomes a square of int(1.15 * size), of which the
+// central size x size is taken; sizes 84, 90, 100, ..., 150. paper: the picture becomes a square of
+// size = 84 + B, of which the central 84 x 84 is taken; B = 0, 10, ..., 70.
+enum class SizeRule { release, paper };
+
+// The 64 views, sizes outermost, then rotations, then flips.
+[[nodiscard]] std::vector<View> all_views(SizeRule rule);
+
+// Width and height of a picture seen by a view.
+[[nodiscard]] std::size_t seen_size(const View& view, SizeRule rule = SizeRule::release);
+
+// Resize (bilinear), central crop, rotation, then horizontal flip.
+[[nodiscard]] Image apply(const View& view, const Image& image, SizeRule rule = SizeRule::release);
+
+}  // namespace deepvoro

@@ -1,0 +1,26 @@
+#include "deepvoro/image/bad_pictures.hpp"
+
+#include <algorithm>
+
+#include "deepvoro/core/error.hpp"
+
+namespace deepvoro {
+
+std::optional<Image> BadPictures::read(const ImageDataset& dataset, std::size_t i) {
+  try {
+    return dataset.read(i);
+  } catch (const Error& error) {
+    if (policy_ == Policy::stop || error.kind() != ErrorKind::data) throw;
+    const std::scoped_lock lock(guard_);
+    const auto place = std::ranges::lower_bound(entries_, i, {}, &Entry::index);
+    if (place == entries_.end() || place->index != i) entries_.insert(place, {i, error.what()});
+    return std::nullopt;
+  }
+}
+
+std::vector<BadPictures::Entry> BadPictures::list() const {
+  const std::scoped_lock lock(guard_);
+  return entries_;
+}
+
+}  // namespace deepvoro

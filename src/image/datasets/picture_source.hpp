@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deepvoro/core/files.hpp"
+
+namespace deepvoro {
+
+// Where one picture is: in a file of its own, or a part of the collection's container.
+struct Picture {
+  std::size_t label = 0;
+  std::string file;  // its name; below the folder of its class where there is one
+  std::filesystem::path path;
+  std::size_t offset = 0;
+  std::size_t size = 0;
+};
+
+// Grey pixels without a head, as in an idx file.
+struct GreyShape {
+  std::size_t width = 0;
+  std::size_t height = 0;
+};
+
+class PictureSource {
+ public:
+  std::filesystem::path origin;  // what was opened
+  std::vector<std::string> classes;
+  std::vector<Picture> pictures;
+  bool folder_per_class = false;
+  std::optional<MappedFile> container;
+  std::optional<GreyShape> grey;
+};
+
+[[nodiscard]] PictureSource open_folder(const std::filesystem::path& folder);
+[[nodiscard]] PictureSource open_tar(const std::filesystem::path& file);
+[[nodiscard]] PictureSource open_json(const std::filesystem::path& file);
+[[nodiscard]] PictureSource open_csv(const std::filesystem::path& file);
+[[nodiscard]] PictureSource open_idx(const std::filesystem::path& images_or_labels);
+
+// Whether a file is taken for a picture: not hidden, and an ending that pictures have. Endings of
+// formats that cannot be read count too, so that such a picture is reported and not passed over.
+[[nodiscard]] bool has_picture_name(const std::filesystem::path& file);
+
+// Pictures of a tree, each with its class: sorted by class, then by name.
+struct ClassifiedPicture {
+  std::string class_name;
+  Picture picture;
+};
+void take_sorted(std::vector<ClassifiedPicture> found, PictureSource& source);
+
+// Leaves out classes without pictures, keeping the order of the others.
+void drop_empty_classes(PictureSource& source);
+
+// Throws where a collection is empty, or a name is not UTF-8 text on one line, or a class is there
+// twice.
+void check_names(const PictureSource& source);
+
+}  // namespace deepvoro

@@ -1,0 +1,83 @@
+#include "deepvoro/image/decode.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/files.hpp"
+#include "formats.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr std::array kJpegHead{std::byte{0xFF}, std::byte{0xD8}, std::byte{0xFF}};
+constexpr std::array kPngHead{std::byte{0x89}, std::byte{'P'},  std::byte{'N'},  std::byte{'G'},
+                              std::byte{'\r'}, std::byte{'\n'}, std::byte{0x1A}, std::byte{'\n'}};
+
+template <std::size_t N>
+bool begins_with(std::span<const std::byte> file, const std::array<std::byte, N>& head) {
+  return file.size() >= N && std::ranges::equal(file.first(N), head);
+}
+
+Image upright(StoredImage stored) {
+  Image& image = stored.image;
+  switch (stored.orientation) {
+    case 2:
+      return flipped(image);
+    case 3:
+      return rotated(image, 2);
+    case 4:
+      return flipped(rotated(image, 2));
+    case 5:
+      return flipped(rotated(image, 3));
+    case 6:
+      return rotated(image, 3);
+    case 7:
+      return flipped(rotated(image, 1));
+    case 8:
+      return rotated(image, 1);
+    default:
+      return std::move(image);
+  }
+}
+
+}  // namespace
+
+void check_limits(std::size_t width, std::size_t height, const std::string& name,
+                  const ImageLimits& limits) {
+  if (width == 0 || height == 0)
+    throw data_error(fmt::format("{}: has no pixels; copy it again or remove it", name));
+  if (std::max(width, height) > limits.most_side || width * height > limits.most_pixels)
+    throw data_error(
+        fmt::format("{}: is {} x {} pixels, more than a side of {} or {} in all; make it smaller",
+                    name, width, height, limits.most_side, limits.most_pixels));
+}
+
+void throw_damaged(const std::string& name, const char* format, const char* why) {
+  throw data_error(
+      fmt::format("{}: is a damaged {} file ({}); copy it again or remove it", name, format, why));
+}
+
+void throw_truncated(const std::string& name, const char* format) {
+  throw data_error(fmt::format("{}: is a {} file that ends too early; copy it again or remove it",
+                               name, format));
+}
+
+Image decode_image(std::span<const std::byte> file, const std::string& name,
+                   const ImageLimits& limits) {
+  if (file.empty()) throw data_error(fmt::format("{}: is empty; copy it again or remove it", name));
+  if (begins_with(file, kJpegHead)) return upright(decode_jpeg(file, name, limits));
+  if (begins_with(file, kPngHead)) return upright(decode_png(file, name, limits));
+  throw data_error(
+      fmt::format("{}: is neither a JPEG nor a PNG file; convert it or remove it", name));
+}
+
+Image read_image(const std::filesystem::path& file, const ImageLimits& limits) {
+  const MappedFile mapped(file);
+  return decode_image(mapped.bytes(), file.string(), limits);
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "deepvoro/image/decode.hpp"
+
+namespace deepvoro {
+
+// A picture as stored, with what EXIF says about how to hold it: 1 to 8, 1 being upright.
+struct StoredImage {
+  Image image;
+  int orientation = 1;
+};
+
+[[nodiscard]] StoredImage decode_jpeg(std::span<const std::byte> file, const std::string& name,
+                                      const ImageLimits& limits);
+[[nodiscard]] StoredImage decode_png(std::span<const std::byte> file, const std::string& name,
+                                     const ImageLimits& limits);
+
+// Throws when a picture of this size may not be read.
+void check_limits(std::size_t width, std::size_t height, const std::string& name,
+                  const ImageLimits& limits);
+
+// What a damaged picture is reported as; `why` is the decoder's own message.
+[[noreturn]] void throw_damaged(const std::string& name, const char* format, const char* why);
+[[noreturn]] void throw_truncated(const std::string& name, const char* format);
+
+// The orientation in a TIFF structure, which is what EXIF data are; 1 where there is none.
+[[nodiscard]] int exif_orientation(std::span<const std::byte> tiff);
+
+}  // namespace deepvoro

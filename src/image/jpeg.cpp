@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <array>
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+// jpeglib.h needs what <cstdio> declares, and jerror.h what jpeglib.h does.
+#include <jpeglib.h>
+
+#include <jerror.h>
+
+#include <fmt/format.h>
+
+#include "deepvoro/core/error.hpp"
+#include "formats.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr std::size_t kChannels = 3;
+constexpr std::size_t kRowsAtOnce = 16;
+// A progressive picture can ask for the whole of it to be gone through again and again.
+constexpr int kMostScans = 200;
+constexpr std::string_view kExifHead{"Exif\0\0", 6};
+
+// libjpeg reports an error by a function that must not return. It jumps back to attempt(); no
+// object with a destructor lives in the frames between.
+class JpegReader {
+ public:
+  JpegReader(std::span<const std::byte> file, const std::string& name) : name_(name) {
+    decoder_.err = jpeg_std_error(&errors_);
+    errors_.error_exit = [](j_common_ptr decoder) { leave(decoder); };
+    errors_.emit_message = [](j_common_ptr decoder, int level) {
+      if (level < 0 && is_damage(decoder->err->msg_code)) leave(decoder);
+    };
+    progress_.progress_monitor = [](j_common_ptr decoder) {
+      if (reinterpret_cast<j_decompress_ptr>(decoder)->input_scan_number > kMostScans) {
+        self(decoder)->too_many_scans_ = true;
+        leave(decoder);
+      }
+    };
+    decoder_.client_data = this;
+    attempt([&] {
+      jpeg_create_decompress(&decoder_);
+      decoder_.progress = &progress_;
+      jpeg_mem_src(&decoder_, reinterpret_cast<const unsigned char*>(file.data()),
+                   static_cast<unsigned long>(file.size()));
+      jpeg_save_markers(&decoder_, JPEG_APP0 + 1, 0xFFFF);
+      jpeg_read_header(&decoder_, TRUE);
+    });
+  }
+  JpegReader(const JpegReader&) = delete;
+  JpegReader& operator=(const JpegReader&) = delete;
+  ~JpegReader() { jpeg_destroy_decompress(&decoder_); }
+
+  [[nodiscard]] std::size_t width() const { return decoder_.image_width; }
+  [[nodiscard]] std::size_t height() const { return decoder_.image_height; }
+  [[nodiscard]] J_COLOR_SPACE colors() const { return decoder_.jpeg_color_space; }
+
+  [[nodiscard]] int orientation() const {
+    for (auto* marker = decoder_.marker_list; marker != nullptr; marker = marker->next) {
+      const std::span<const std::byte> data(reinterpret_cast<const std::byte*>(marker->data),
+                                            marker->data_length);
+      if (data.size() > kExifHead.size() &&
+          std::memcmp(data.data(), kExifHead.data(), kExifHead.size()) == 0)
+        return exif_orientation(data.subspan(kExifHead.size()));
+    }
+    return 1;
+  }
+
+  void start() {
+    attempt([&] {
+      decoder_.out_color_space = JCS_RGB;
+      jpeg_start_decompress(&decoder_);
+    });
+  }
+
+  // Fills some rows, one after the other, and says how many.
+  std::size_t read(std::span<std::uint8_t> rows) {
+    const std::size_t bytes = width() * kChannels;
+    const std::size_t begin = decoder_.output_scanline;
+    const std::size_t count = std::min(rows.size() / bytes, height() - begin);
+    attempt([&] {
+      while (decoder_.output_scanline < begin + count) {
+        std::array<JSAMPROW, kRowsAtOnce> to;
+        const std::size_t done = decoder_.output_scanline - begin;
+        const std::size_t wanted = std::min(count - done, kRowsAtOnce);
+        for (std::size_t i = 0; i < wanted; ++i) to[i] = rows.data() + (done + i) * bytes;
+        jpeg_read_scanlines(&decoder_, to.data(), static_cast<JDIMENSION>(wanted));
+      }
+    });
+    return count;
+  }
+
+ private:
+  static JpegReader* self(j_common_ptr decoder) {
+    return static_cast<JpegReader*>(decoder->client_data);
+  }
+
+  [[noreturn]] static void leave(j_common_ptr decoder) {
+    std::longjmp(self(decoder)->back_, 1);  // NOLINT(modernize-*): the only way out of C
+  }
+
+  // Pixels are lost. Other warnings are about what can be passed over.
+  static bool is_damage(int code) {
+    return code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE ||
+           code == JWRN_MUST_RESYNC || code == JWRN_ARITH_BAD_CODE;
+  }
+
+  template <class Calls>
+  void attempt(const Calls& calls) {
+    if (setjmp(back_) == 0) {  // NOLINT(modernize-*)
+      calls();
+      return;
+    }
+    fail();
+  }
+
+  [[noreturn]] void fail() {
+    std::array<char, JMSG_LENGTH_MAX> text{};
+    errors_.format_message(reinterpret_cast<j_common_ptr>(&decoder_), text.data());
+    const bool truncated = errors_.msg_code == JWRN_JPEG_EOF;
+    jpeg_destroy_decompress(&decoder_);  // a constructor that throws has no destructor run
+    if (truncated) throw_truncated(name_, "JPEG");
+    throw_damaged(name_, "JPEG", too_many_scans_ ? "too many scans" : text.data());
+  }
+
+  const std::string& name_;
+  jpeg_decompress_struct decoder_{};
+  jpeg_error_mgr errors_{};
+  jpeg_progress_mgr progress_{};
+  std::jmp_buf back_{};
+  bool too_many_scans_ = false;
+};
+
+void check_colors(J_COLOR_SPACE colors, const std::string& name) {
+  if (colors == JCS_CMYK || colors == JCS_YCCK)
+    throw data_error(
+        fmt::format("{}: is a CMYK picture, whose colors depend on a printer; convert it to RGB "
+                    "and save it again",
+                    name));
+  if (colors != JCS_GRAYSCALE && colors != JCS_YCbCr && colors != JCS_RGB)
+    throw data_error(
+        fmt::format("{}: has colors that are neither grey nor RGB; convert it to RGB", name));
+}
+
+}  // namespace
+
+StoredImage decode_jpeg(std::span<const std::byte> file, const std::string& name,
+                        const ImageLimits& limits) {
+  JpegReader reader(file, name);
+  check_limits(reader.width(), reader.height(), name, limits);
+  check_colors(reader.colors(), name);
+  StoredImage result{{reader.width(), reader.height(), {}}, reader.orientation()};
+  reader.start();
+  // Memory for all pixels is used only as far as there are rows to fill it.
+  std::vector<std::uint8_t>& pixels = result.image.pixels;
+  pixels.reserve(reader.width() * reader.height() * kChannels);
+  std::vector<std::uint8_t> rows(reader.width() * kChannels * kRowsAtOnce);
+  for (std::size_t y = 0; y < reader.height();) {
+    const std::size_t count = reader.read(rows);
+    pixels.insert(pixels.end(), rows.begin(),
+                  rows.begin() + static_cast<std::ptrdiff_t>(count * reader.width() * kChannels));
+    y += count;
+  }
+  return result;
+}
+
+}  // namespace deepvoro
