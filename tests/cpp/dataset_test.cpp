@@ -1,0 +1,361 @@
+#include "deepvoro/image/dataset.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/sha256.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/image/bad_pictures.hpp"
+#include "expect_error.hpp"
+#include "test_pictures.hpp"
+#include "test_store.hpp"
+
+namespace deepvoro {
+namespace {
+
+using testing::big_endian;
+using testing::expect_error;
+using testing::png_bytes;
+using testing::random_picture;
+using testing::tar_bytes;
+using testing::TarMember;
+using testing::TemporaryFolder;
+using testing::write_file;
+using Names = std::vector<std::string>;
+
+Names names(const ImageDataset& dataset) {
+  Names all;
+  for (std::size_t i = 0; i < dataset.size(); ++i) all.push_back(dataset.name(i));
+  return all;
+}
+
+std::vector<std::size_t> labels(const ImageDataset& dataset) {
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < dataset.size(); ++i) all.push_back(dataset.label(i));
+  return all;
+}
+
+std::string hash_of(const std::string& text) {
+  return sha256_hex(std::as_bytes(std::span(text)));
+}
+
+void expect_refused(const std::filesystem::path& path,
+                    std::initializer_list<std::string_view> fragments) {
+  expect_error(ErrorKind::data, fragments, [&] { (void)ImageDataset::open(path); });
+}
+
+// Three pictures of two classes in every kind of collection.
+const Image kRobin = random_picture(4, 3, 1);
+const Image kOwl1 = random_picture(5, 3, 2);
+const Image kOwl2 = random_picture(6, 3, 3);
+
+TEST(ImageDataset, ReadsAFolderPerClass) {
+  const TemporaryFolder folder;
+  write_file(folder / "robin/a.png", png_bytes(kRobin));
+  write_file(folder / "owl/z.PNG", png_bytes(kOwl1));
+  write_file(folder / "owl/more/b.jpeg", png_bytes(kOwl2));  // content decides
+  write_file(folder / "owl/notes.txt", "no picture");
+  write_file(folder / "owl/.hidden.png", "no picture");
+  write_file(folder / ".git/x.png", "no picture");
+  write_file(folder / "README.md", "no picture");
+  const ImageDataset dataset = ImageDataset::open(folder.path());
+  EXPECT_EQ(dataset.classes(), (Names{"owl", "robin"}));
+  EXPECT_EQ(names(dataset), (Names{"owl/more/b.jpeg", "owl/z.PNG", "robin/a.png"}));
+  EXPECT_EQ(labels(dataset), (std::vector<std::size_t>{0, 0, 1}));
+  EXPECT_EQ(dataset.read(0), kOwl2);
+  EXPECT_EQ(dataset.read(2), kRobin);
+  EXPECT_EQ(dataset.raw(2).size(), png_bytes(kRobin).size());
+  EXPECT_EQ(dataset.sha256(),
+            hash_of(hash_of(png_bytes(kOwl2)) + "  owl/more/b.jpeg\n" + hash_of(png_bytes(kOwl1)) +
+                    "  owl/z.PNG\n" + hash_of(png_bytes(kRobin)) + "  robin/a.png\n"));
+}
+
+TEST(ImageDataset, RefusesFoldersWithoutClassesOrPictures) {
+  const TemporaryFolder folder;
+  expect_refused(folder.path(), {"no folders with pictures"});
+  write_file(folder / "a.png", png_bytes(kRobin));
+  expect_refused(folder.path(), {"no folders with pictures"});
+  write_file(folder / "robin/a.png", png_bytes(kRobin));
+  write_file(folder / "owl/notes.txt", "");
+  expect_refused(folder.path(), {"owl", "holds no pictures"});
+  expect_refused(folder / "missing", {"missing", "cannot be read"});
+}
+
+TEST(ImageDataset, RefusesClassNamesThatAreNoText) {
+  const TemporaryFolder folder;
+  write_file(folder / "ow\nl/a.png", png_bytes(kRobin));
+  expect_refused(folder.path(), {"class 0", "one line"});
+}
+
+TEST(ImageDataset, ReadsATarLikeItsFolder) {
+  const TemporaryFolder folder;
+  write_file(folder / "tree/robin/a.png", png_bytes(kRobin));
+  write_file(folder / "tree/owl/z.png", png_bytes(kOwl1));
+  write_file(folder / "birds.tar", tar_bytes({{"./tree/", "", '5'},
+                                              {"./tree/robin/a.png", png_bytes(kRobin)},
+                                              {"./tree/robin/._a.png", "of a Mac"},
+                                              {"./tree/owl/link.png", "", '2'},
+                                              {"./tree/owl/hard.png", "", '1'},
+                                              {"./tree/readme.txt", "text"},
+                                              {"./tree/owl/z.png", png_bytes(kOwl1)}}));
+  const ImageDataset tar = ImageDataset::open(folder / "birds.tar");
+  const ImageDataset tree = ImageDataset::open(folder / "tree");
+  EXPECT_EQ(tar.classes(), tree.classes());
+  EXPECT_EQ(names(tar), (Names{"owl/z.png", "robin/a.png"}));
+  EXPECT_EQ(names(tar), names(tree));
+  EXPECT_EQ(tar.sha256(), tree.sha256());
+  EXPECT_EQ(tar.read(0), kOwl1);
+  EXPECT_EQ(tar.read(1), kRobin);
+}
+
+TEST(ImageDataset, TakesTheFirstFolderThatDiffersForTheClass) {
+  const TemporaryFolder folder;
+  const auto classes_of = [&](const std::vector<TarMember>& members) {
+    write_file(folder / "x.tar", tar_bytes(members));
+    return ImageDataset::open(folder / "x.tar").classes();
+  };
+  const std::string data = png_bytes(kRobin);
+  EXPECT_EQ(classes_of({{"owl/a.png", data}}), Names{"owl"});
+  EXPECT_EQ(classes_of({{"top/owl/a.png", data}, {"top/owl/b.png", data}}), Names{"owl"});
+  EXPECT_EQ(classes_of({{"owl/x/a.png", data}, {"robin/x/a.png", data}}), (Names{"owl", "robin"}));
+}
+
+TEST(ImageDataset, RefusesBrokenTars) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "x.tar";
+  const std::string data = png_bytes(kRobin);
+  const auto expect_refused_tar = [&](const std::string& bytes,
+                                      std::initializer_list<std::string_view> fragments) {
+    write_file(file, bytes);
+    expect_refused(file, fragments);
+  };
+  for (const char* path : {"/owl/a.png", "../owl/a.png", "owl/../../a.png", "owl/.."})
+    expect_refused_tar(tar_bytes({{path, data}}), {"x.tar", path, "outside of its own folder"});
+  expect_refused_tar(tar_bytes({{"a.png", data}}), {"x.tar", "a.png", "in no folder"});
+  expect_refused_tar(tar_bytes({{"owl/a.txt", data}}), {"x.tar", "no pictures"});
+  expect_refused_tar(tar_bytes({{"owl/a.png", data}, {"owl/a.png", data}}),
+                     {"x.tar", "owl/a.png twice"});
+  const std::string whole = tar_bytes({{"owl/a.png", data}, {"owl/b.png", data}});
+  for (const std::size_t length : {300U, 511U, 520U, 1024U, 1100U, 2048U})
+    expect_refused_tar(whole.substr(0, length), {"x.tar", "ends within"});
+  std::string damaged = whole;
+  damaged[1] = 'x';
+  expect_refused_tar(damaged, {"x.tar", "damaged"});
+  expect_refused_tar(tar_bytes({{"x", "99 path=owl/a.png\n", 'x'}, {"b", data}}),
+                     {"x.tar", "pax header is damaged"});
+  expect_refused_tar(tar_bytes({{"x", "29 size=18446744073709551615\n", 'x'}, {"b", data}}),
+                     {"x.tar", "ends within"});
+}
+
+TEST(ImageDataset, ReadsLongNamesOfTars) {
+  const TemporaryFolder folder;
+  const std::string data = png_bytes(kRobin);
+  const std::string long_name = "owl/" + std::string(150, 'o') + ".png";
+  write_file(folder / "x.tar", tar_bytes({{"././@LongLink", long_name + '\0', 'L'},
+                                          {"owl/ooo", data},
+                                          {"pax", "23 path=robin/long.png\n", 'x'},
+                                          {"short", data},
+                                          {"owl/last.png", data}}));
+  EXPECT_EQ(names(ImageDataset::open(folder / "x.tar")),
+            (Names{"owl/last.png", long_name, "robin/long.png"}));
+}
+
+TEST(ImageDataset, ReadsCloserLookJson) {
+  const TemporaryFolder folder;
+  write_file(folder / "pictures/owl/z.png", png_bytes(kOwl1));
+  write_file(folder / "robin.png", png_bytes(kRobin));
+  write_file(folder / "novel.json",
+             R"({"label_names":["robin","never seen","owl"],
+                 "image_names":["/somewhere/else/pictures/owl/z.png","robin.png","gone.png"],
+                 "image_labels":[2,0,2]})");
+  const ImageDataset dataset = ImageDataset::open(folder / "novel.json");
+  EXPECT_EQ(dataset.classes(), (Names{"robin", "owl"}));
+  EXPECT_EQ(labels(dataset), (std::vector<std::size_t>{1, 0, 1}));
+  EXPECT_EQ(dataset.name(0), "/somewhere/else/pictures/owl/z.png");
+  EXPECT_EQ(dataset.read(0), kOwl1);
+  EXPECT_EQ(dataset.read(1), kRobin);
+  expect_error(ErrorKind::data, {"gone.png", "cannot be read"}, [&] { (void)dataset.read(2); });
+  EXPECT_EQ(dataset.sha256(),
+            hash_of(hash_of(png_bytes(kOwl1)) + "  owl//somewhere/else/pictures/owl/z.png\n" +
+                    hash_of(png_bytes(kRobin)) + "  robin/robin.png\nunreadable  owl/gone.png\n"));
+}
+
+TEST(ImageDataset, RefusesBrokenJson) {
+  const TemporaryFolder folder;
+  const auto expect_refused_json = [&](const char* text,
+                                       std::initializer_list<std::string_view> fragments) {
+    write_file(folder / "x.json", text);
+    expect_refused(folder / "x.json", fragments);
+  };
+  expect_refused_json("{", {"x.json", "broken JSON"});
+  expect_refused_json("{}", {"x.json", "\"label_names\" is missing"});
+  expect_refused_json(R"({"label_names":["a"],"image_names":["b"],"image_labels":7})",
+                      {"x.json", "\"image_labels\" is missing"});
+  expect_refused_json(R"({"label_names":["a"],"image_names":["b"],"image_labels":[]})",
+                      {"x.json", "1 image_names but 0 image_labels"});
+  for (const char* label : {"1", "-1", "0.5", "\"0\"", "null"})
+    expect_refused_json(
+        (R"({"label_names":["a"],"image_names":["b"],"image_labels":[)" + std::string(label) + "]}")
+            .c_str(),
+        {"x.json", "image_labels[0]", "from 0 to 0"});
+  expect_refused_json(R"({"label_names":["a"],"image_names":[3],"image_labels":[0]})",
+                      {"x.json", "image_names[0]"});
+  expect_refused_json(R"({"label_names":[3],"image_names":["b"],"image_labels":[0]})",
+                      {"x.json", "label_names[0]"});
+  expect_refused_json(R"({"label_names":["a","a"],"image_names":["b","c"],"image_labels":[0,1]})",
+                      {"x.json", "'a' is there twice"});
+  expect_refused_json(R"({"label_names":["a"],"image_names":[],"image_labels":[]})",
+                      {"x.json", "no pictures"});
+}
+
+TEST(ImageDataset, ReadsMiniImageNetCsv) {
+  const TemporaryFolder folder;
+  write_file(folder / "images/a.png", png_bytes(kRobin));
+  write_file(folder / "b.png", png_bytes(kOwl1));
+  write_file(folder / "images/c.png", png_bytes(kOwl2));
+  write_file(folder / "train.csv",
+             "\xEF\xBB\xBF"
+             "filename,label\r\na.png,robin\r\nb.png,owl\nc.png,owl\n\n");
+  const ImageDataset dataset = ImageDataset::open(folder / "train.csv");
+  EXPECT_EQ(dataset.classes(), (Names{"robin", "owl"}));  // in order of appearance
+  EXPECT_EQ(names(dataset), (Names{"a.png", "b.png", "c.png"}));
+  EXPECT_EQ(labels(dataset), (std::vector<std::size_t>{0, 1, 1}));
+  EXPECT_EQ(dataset.read(0), kRobin);
+  EXPECT_EQ(dataset.read(1), kOwl1);
+  EXPECT_EQ(dataset.read(2), kOwl2);
+}
+
+TEST(ImageDataset, RefusesBrokenCsv) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.png", png_bytes(kRobin));
+  const auto expect_refused_csv = [&](const std::string& text,
+                                      std::initializer_list<std::string_view> fragments) {
+    write_file(folder / "x.csv", text);
+    expect_refused(folder / "x.csv", fragments);
+  };
+  expect_refused_csv("filename,label\n", {"x.csv", "no pictures"});
+  for (const char* line : {"a.png", "a.png,", ",robin", "a.png,robin,3", "\"a.png\",robin"})
+    expect_refused_csv("filename,label\na.png,robin\n" + std::string(line) + "\n",
+                       {"x.csv", "line 3"});
+  for (const char* name : {"/a.png", "../a.png", "x/../../a.png"})
+    expect_refused_csv("filename,label\n" + std::string(name) + ",robin\n",
+                       {"x.csv", "line 2", "relative"});
+  expect_refused_csv("filename,label\nb.png,robin\n", {"x.csv", "none of its pictures", "images"});
+  expect_refused_csv("file,class\na.png,robin\n", {"x.csv", "no collection of pictures"});
+}
+
+struct IdxPair {
+  std::string images = big_endian(0x0803) + big_endian(2) + big_endian(2) + big_endian(3) +
+                       std::string("\0\1\2\3\4\5\x0A\x14\x1E\x28\x32\x3C", 12);
+  std::string labels = big_endian(0x0801) + big_endian(2) + std::string("\7\3", 2);
+};
+
+TEST(ImageDataset, ReadsAnIdxPairFromEitherFile) {
+  const TemporaryFolder folder;
+  const IdxPair pair;
+  write_file(folder / "t10k-images-idx3-ubyte", pair.images);
+  write_file(folder / "t10k-labels-idx1-ubyte", pair.labels);
+  for (const char* file : {"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}) {
+    const ImageDataset dataset = ImageDataset::open(folder / file);
+    EXPECT_EQ(dataset.classes(), (Names{"3", "7"}));
+    EXPECT_EQ(labels(dataset), (std::vector<std::size_t>{1, 0}));
+    EXPECT_EQ(dataset.name(1), "1");
+    const Image image = dataset.read(1);
+    EXPECT_EQ(image.width, 3U);
+    EXPECT_EQ(image.height, 2U);
+    EXPECT_EQ(image.pixels, (std::vector<std::uint8_t>{10, 10, 10, 20, 20, 20, 30, 30, 30,  //
+                                                       40, 40, 40, 50, 50, 50, 60, 60, 60}));
+  }
+}
+
+TEST(ImageDataset, RefusesBrokenIdx) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "train-images-idx3-ubyte";
+  const auto expect_refused_idx = [&](const IdxPair& pair,
+                                      std::initializer_list<std::string_view> fragments) {
+    write_file(file, pair.images);
+    write_file(folder / "train-labels-idx1-ubyte", pair.labels);
+    expect_refused(file, fragments);
+  };
+  IdxPair pair;
+  pair.images.pop_back();
+  expect_refused_idx(pair, {"images", "27 bytes where its head says 28"});
+  pair = {};
+  pair.images.resize(10);
+  expect_refused_idx(pair, {"images", "ends within its head"});
+  pair = {};
+  pair.labels.pop_back();
+  expect_refused_idx(pair, {"labels", "9 bytes where its head says 10"});
+  pair = {};
+  pair.labels = big_endian(0x0801) + big_endian(1) + "\7";
+  expect_refused_idx(pair, {"labels", "1 labels for 2 pictures"});
+  pair = {};
+  pair.labels = pair.images;
+  expect_refused_idx(pair, {"labels", "not the other half"});
+  pair = {};
+  pair.images.replace(8, 8, big_endian(0xFFFFFFFF) + big_endian(0xFFFFFFFF));
+  expect_refused_idx(pair, {"images", "not possible"});
+  std::filesystem::remove(folder / "train-labels-idx1-ubyte");
+  expect_refused(file, {"images", "labels are missing"});
+}
+
+TEST(ImageDataset, SaysWhatItCanOpen) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.png", png_bytes(kRobin));
+  expect_refused(folder / "a.png", {"a.png", "no collection of pictures", "folder for each class"});
+  write_file(folder / "a.tar.gz", "\x1F\x8B\x08 and so on");
+  expect_refused(folder / "a.tar.gz", {"a.tar.gz", "gunzip"});
+  write_file(folder / "empty", "");
+  expect_refused(folder / "empty", {"empty", "no collection of pictures"});
+}
+
+void write_bad_pictures(const TemporaryFolder& folder) {
+  write_file(folder / "owl/1.png", png_bytes(kOwl1));
+  write_file(folder / "owl/2.jpg", "a text");
+  write_file(folder / "owl/3.png", png_bytes(kOwl2).substr(0, 70));
+  std::filesystem::create_symlink("nowhere", folder / "owl/4.png");
+  write_file(folder / "owl/5.png", png_bytes(kOwl2));
+}
+
+TEST(BadPictures, AreListedOnceWhenSkipped) {
+  const TemporaryFolder folder;
+  write_bad_pictures(folder);
+  const ImageDataset dataset = ImageDataset::open(folder.path());
+  BadPictures bad(BadPictures::Policy::skip);
+  std::vector<int> is_read(dataset.size());
+  for (int round = 0; round < 2; ++round)
+    parallel_for(4, dataset.size(), 1, [&](std::size_t i, std::size_t, unsigned) {
+      is_read[i] = bad.read(dataset, i).has_value() ? 1 : 0;
+    });
+  EXPECT_EQ(is_read, (std::vector<int>{1, 0, 0, 0, 1}));
+  const auto list = bad.list();
+  ASSERT_EQ(list.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(list[i].index, i + 1);
+    EXPECT_NE(list[i].reason.find(dataset.name(i + 1) + ": "), std::string::npos);
+  }
+}
+
+TEST(BadPictures, StopTheWorkWhenNotSkipped) {
+  const TemporaryFolder folder;
+  write_bad_pictures(folder);
+  const ImageDataset dataset = ImageDataset::open(folder.path());
+  BadPictures bad(BadPictures::Policy::stop);
+  EXPECT_TRUE(bad.read(dataset, 0).has_value());
+  expect_error(ErrorKind::data, {"owl/2.jpg", "neither a JPEG nor a PNG"},
+               [&] { (void)bad.read(dataset, 1); });
+}
+
+TEST(ImageDataset, NamesTheArchiveOfABadPicture) {
+  const TemporaryFolder folder;
+  write_file(folder / "x.tar", tar_bytes({{"owl/a.png", ""}, {"robin/b.png", "text"}}));
+  const ImageDataset dataset = ImageDataset::open(folder / "x.tar");
+  expect_error(ErrorKind::data, {"x.tar: owl/a.png: is empty"}, [&] { (void)dataset.read(0); });
+  expect_error(ErrorKind::data, {"x.tar: robin/b.png"}, [&] { (void)dataset.read(1); });
+}
+
+}  // namespace
+}  // namespace deepvoro

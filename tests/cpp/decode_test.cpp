@@ -1,0 +1,154 @@
+#include "deepvoro/image/decode.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+#include <string>
+
+#include "expect_error.hpp"
+#include "image/formats.hpp"
+#include "test_pictures.hpp"
+#include "test_store.hpp"
+
+namespace deepvoro {
+namespace {
+
+using testing::expect_error;
+using testing::jpeg_bytes;
+using testing::jpeg_head;
+using testing::JpegColors;
+using testing::png_bytes;
+using testing::png_head;
+using testing::random_picture;
+
+Image decoded(const std::string& file, const ImageLimits& limits = {}) {
+  return decode_image(std::as_bytes(std::span(file)), "bird.jpg", limits);
+}
+
+void expect_refused(const std::string& file, std::initializer_list<std::string_view> fragments) {
+  expect_error(ErrorKind::data, fragments, [&] { (void)decoded(file); });
+}
+
+TEST(DecodeImage, GivesThePixelsOfAPng) {
+  const Image picture = random_picture(13, 7, 1);
+  EXPECT_EQ(decoded(png_bytes(picture)), picture);
+}
+
+TEST(DecodeImage, GivesAlmostThePixelsOfASmoothJpeg) {
+  Image picture{40, 24, {}};
+  for (std::size_t y = 0; y < 24; ++y)
+    for (std::size_t x = 0; x < 40; ++x)
+      for (const std::size_t level : {3 * x, 5 * y, 2 * (x + y)})
+        picture.pixels.push_back(static_cast<std::uint8_t>(level));
+  for (const bool progressive : {false, true}) {
+    const Image read = decoded(jpeg_bytes(picture, JpegColors::rgb, progressive));
+    ASSERT_EQ(read.width, 40U);
+    ASSERT_EQ(read.height, 24U);
+    for (std::size_t i = 0; i < read.pixels.size(); ++i)
+      ASSERT_NEAR(read.pixels[i], picture.pixels[i], 16) << i;
+  }
+}
+
+TEST(DecodeImage, MakesGreyThreeEqualChannels) {
+  const Image read = decoded(jpeg_bytes(random_picture(9, 9, 2), JpegColors::grey));
+  ASSERT_EQ(read.pixels.size(), 9U * 9U * 3U);
+  for (std::size_t i = 0; i < read.pixels.size(); i += 3) {
+    EXPECT_EQ(read.pixels[i], read.pixels[i + 1]);
+    EXPECT_EQ(read.pixels[i], read.pixels[i + 2]);
+  }
+}
+
+TEST(DecodeImage, RefusesWhatIsNoPictureByName) {
+  expect_refused("", {"bird.jpg", "is empty", "remove it"});
+  expect_refused("This is not a bird.\n", {"bird.jpg", "neither a JPEG nor a PNG", "convert it"});
+  expect_refused("\xFF\xD8\xFF", {"bird.jpg", "JPEG"});
+  expect_refused("\x89PNG\r\n\x1A\n", {"bird.jpg", "PNG file that ends too early"});
+}
+
+TEST(DecodeImage, RefusesCmykByName) {
+  expect_refused(jpeg_bytes(random_picture(8, 8, 1), JpegColors::cmyk),
+                 {"bird.jpg", "CMYK", "convert it to RGB"});
+}
+
+TEST(DecodeImage, RefusesHugeSizesBeforeItTakesMemory) {
+  expect_refused(jpeg_head(30000, 30000), {"bird.jpg", "30000 x 30000 pixels", "make it smaller"});
+  expect_refused(jpeg_head(65000, 1), {"bird.jpg", "65000 x 1 pixels"});
+  expect_refused(png_head(30000, 30000), {"bird.jpg", "30000 x 30000 pixels"});
+  expect_refused(png_head(2'000'000'000, 2'000'000'000), {"bird.jpg", "pixels"});
+  // Just within the limits: memory is there only for rows that are.
+  expect_refused(png_head(8192, 8192), {"bird.jpg", "ends too early"});
+}
+
+TEST(DecodeImage, KeepsToTheCallersLimits) {
+  const std::string file = png_bytes(random_picture(20, 10, 1));
+  EXPECT_EQ(decoded(file, {.most_pixels = 200, .most_side = 20}).width, 20U);
+  for (const ImageLimits limits : {ImageLimits{199, 20}, ImageLimits{200, 19}})
+    expect_error(ErrorKind::data, {"bird.jpg", "20 x 10 pixels"},
+                 [&] { (void)decoded(file, limits); });
+}
+
+TEST(DecodeImage, RefusesEveryTruncation) {
+  const Image picture = random_picture(24, 17, 3);
+  for (const std::string& whole :
+       {jpeg_bytes(picture), jpeg_bytes(picture, JpegColors::rgb, true), png_bytes(picture)})
+    for (std::size_t length = 0; length + 2 < whole.size(); ++length)
+      expect_refused(whole.substr(0, length), {"bird.jpg"});
+}
+
+// Damage may go unnoticed where a format has no checksum; then there is a picture of a sane size.
+TEST(DecodeImage, SurvivesDamage) {
+  const Image picture = random_picture(24, 17, 4);
+  std::mt19937 generator(5);
+  std::size_t refused = 0;
+  for (const std::string& whole :
+       {jpeg_bytes(picture), jpeg_bytes(picture, JpegColors::rgb, true), png_bytes(picture)})
+    for (int round = 0; round < 3000; ++round) {
+      std::string damaged = whole;
+      for (unsigned flips = 1 + generator() % 4; flips > 0; --flips)
+        damaged[generator() % damaged.size()] ^= static_cast<char>(1U << generator() % 8);
+      if (round % 5 == 0) damaged.resize(generator() % damaged.size());
+      try {
+        const Image read = decoded(damaged, {.most_pixels = 1U << 20U, .most_side = 1U << 12U});
+        EXPECT_EQ(read.pixels.size(), read.width * read.height * 3);
+      } catch (const Error& error) {
+        ++refused;
+        EXPECT_EQ(error.kind(), ErrorKind::data);
+        EXPECT_TRUE(std::string_view(error.what()).starts_with("bird.jpg: ")) << error.what();
+      }
+    }
+  EXPECT_GT(refused, 3000U);  // at least all damaged PNG files, which have checksums
+}
+
+TEST(ReadImage, NamesTheFile) {
+  const testing::TemporaryFolder folder;
+  const Image picture = random_picture(5, 6, 1);
+  testing::write_file(folder / "a.png", png_bytes(picture));
+  EXPECT_EQ(read_image(folder / "a.png"), picture);
+  expect_error(ErrorKind::data, {"missing.png", "cannot be read"},
+               [&] { (void)read_image(folder / "missing.png"); });
+}
+
+std::string tiff(const std::string& entries, std::uint32_t directory = 8) {
+  return "MM" + std::string("\0*", 2) + testing::big_endian(directory) + entries;
+}
+
+int orientation(const std::string& bytes) {
+  return exif_orientation(std::as_bytes(std::span(bytes)));
+}
+
+TEST(ExifOrientation, IsUprightWhereTheDataAreBroken) {
+  const std::string entry("\x01\x12\x00\x03\x00\x00\x00\x01\x00\x06\x00\x00", 12);
+  const std::string whole = tiff(std::string("\0\1", 2) + entry);
+  EXPECT_EQ(orientation(whole), 6);
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    EXPECT_EQ(orientation(whole.substr(0, length)), 1) << length;
+  EXPECT_EQ(orientation(tiff(std::string("\0\1", 2) + entry, 0xFFFFFFFF)), 1);
+  EXPECT_EQ(orientation(tiff(std::string("\xFF\xFF", 2) + std::string(24, '\0'))), 1);
+  std::string nine = whole;
+  nine[19] = 9;
+  EXPECT_EQ(orientation(nine), 1);
+}
+
+}  // namespace
+}  // namespace deepvoro
