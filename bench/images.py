@@ -41,13 +41,13 @@ def made_picture(random, width, height):
     return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
 
 
-def made_files(name, width, height, count):
+def made_files(name, width, height, count, quality):
     random = np.random.RandomState(0)
     folder = SCRATCH / name
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{i}.jpg" for i in range(count)]
     for file in files:
-        made_picture(random, width, height).save(file, quality=90)
+        made_picture(random, width, height).save(file, quality=quality)
     return files
 
 
@@ -93,8 +93,9 @@ def measure(name, files, side):
 def main():
     if not PROGRAM.exists():
         sys.exit(f"{PROGRAM} is missing: run `make bench-images`")
-    sets = [("made, small", made_files("small", 176, 176, 200)), ("made, middle", made_files("middle", 500, 375, 60)),
-            ("made, large", made_files("large", 1024, 768, 20))]
+    shapes = {"small": (176, 176, 200), "middle": (500, 375, 60), "large": (1024, 768, 20)}
+    sets = [(f"made, quality {quality}", made_files(f"{shape}{quality}", *shapes[shape], quality))
+            for quality in (75, 90) for shape in shapes]
     if CUB.exists():
         sets.append(("CUB", cub_files(400)))
     print(f"\nJPEG decode plus bilinear resize, one thread, against Pillow {PIL.__version__}; all pixels are equal\n")

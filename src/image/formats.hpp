@@ -28,6 +28,6 @@ void check_limits(std::size_t width, std::size_t height, const std::string& name
 [[noreturn]] void throw_truncated(const std::string& name, const char* format);
 
 // The orientation in a TIFF structure, which is what EXIF data are; 1 where there is none.
-[[nodiscard]] int exif_orientation(std::span<const std::byte> tiff);
+[[nodiscard]] int exif_orientation(std::span<const std::byte> bytes);
 
 }  // namespace deepvoro

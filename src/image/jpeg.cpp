@@ -99,7 +99,7 @@ class JpegReader {
   }
 
   [[noreturn]] static void leave(j_common_ptr decoder) {
-    std::longjmp(self(decoder)->back_, 1);  // NOLINT(modernize-*): the only way out of C
+    std::longjmp(self(decoder)->back_, 1);
   }
 
   // Pixels are lost. Other warnings are about what can be passed over.
@@ -110,7 +110,7 @@ class JpegReader {
 
   template <class Calls>
   void attempt(const Calls& calls) {
-    if (setjmp(back_) == 0) {  // NOLINT(modernize-*)
+    if (setjmp(back_) == 0) {
       calls();
       return;
     }

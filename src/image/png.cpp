@@ -19,8 +19,10 @@ class PngReader {
  public:
   PngReader(std::span<const std::byte> file, const std::string& name, const ImageLimits& limits)
       : name_(name), rest_(file) {
-    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
-    info_ = png_ != nullptr ? png_create_info_struct(png_) : nullptr;
+    attempt([&] {
+      png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
+      info_ = png_ != nullptr ? png_create_info_struct(png_) : nullptr;
+    });
     if (info_ == nullptr) {
       std::snprintf(message_.data(), message_.size(), "no memory");
       fail();
@@ -74,7 +76,7 @@ class PngReader {
   static void on_error(png_structp png, png_const_charp message) {
     auto* self = static_cast<PngReader*>(png_get_error_ptr(png));
     std::snprintf(self->message_.data(), self->message_.size(), "%s", message);
-    std::longjmp(self->back_, 1);  // NOLINT(modernize-*): the only way out of C
+    std::longjmp(self->back_, 1);
   }
   static void on_warning(png_structp /*png*/, png_const_charp /*message*/) {}
   static void on_read(png_structp png, png_bytep to, std::size_t count) {
@@ -98,7 +100,7 @@ class PngReader {
 
   template <class Calls>
   void attempt(const Calls& calls) {
-    if (setjmp(back_) == 0) {  // NOLINT(modernize-*)
+    if (setjmp(back_) == 0) {
       calls();
       return;
     }

@@ -69,8 +69,9 @@ class Weights {
     std::vector<double> exact(most_);
     for (std::size_t i = 0; i < outputs; ++i) {
       const double center = (static_cast<double>(i) + 0.5) * scale;
-      const int begin = std::max(0, static_cast<int>(center - reach + 0.5));
-      const int end = std::min(static_cast<int>(inputs), static_cast<int>(center + reach + 0.5));
+      const int begin = std::max(0, static_cast<int>(std::floor(center - reach + 0.5)));
+      const int end =
+          std::min(static_cast<int>(inputs), static_cast<int>(std::floor(center + reach + 0.5)));
       first_[i] = begin;
       count_[i] = end - begin;
       const auto count = static_cast<std::size_t>(end - begin);
@@ -91,7 +92,7 @@ class Weights {
   }
   [[nodiscard]] std::size_t first_input() const { return static_cast<std::size_t>(first_.front()); }
   [[nodiscard]] std::size_t end_input() const {
-    return static_cast<std::size_t>(first_.back() + count_.back());
+    return static_cast<std::size_t>(first_.back()) + static_cast<std::size_t>(count_.back());
   }
 
  private:

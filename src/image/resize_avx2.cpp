@@ -15,9 +15,10 @@ __m128i load_half(const void* address) {
 
 // Two 16-bit products are added by one instruction; the two halves of the weights make them exact.
 struct Sums {
-  __m256i upper = _mm256_setzero_si256();
-  __m256i lower = _mm256_setzero_si256();
+  __m256i upper;
+  __m256i lower;
 
+  explicit Sums(__m256i start) : upper(_mm256_setzero_si256()), lower(start) {}
   void add(__m256i pairs, __m256i upper_weights, __m256i lower_weights) {
     upper = _mm256_add_epi32(upper, _mm256_madd_epi16(pairs, upper_weights));
     lower = _mm256_add_epi32(lower, _mm256_madd_epi16(pairs, lower_weights));
@@ -27,12 +28,13 @@ struct Sums {
   }
 };
 
-// The even and the odd pairs of inputs of a pixel are summed in the two halves.
-__m128i level(const Sums& sums) {
-  const __m256i both = sums.joined();
-  const __m128i sum =
-      _mm_add_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
-  return _mm_srai_epi32(_mm_add_epi32(sum, _mm_set1_epi32(kHalf)), kWeightBits);
+// One pixel of `a` and one of `b`; each was summed in two halves, for the even and the odd pairs.
+__m256i levels_of_two(const Sums& a, const Sums& b) {
+  const __m256i of_a = a.joined();
+  const __m256i of_b = b.joined();
+  const __m256i sum = _mm256_add_epi32(_mm256_permute2x128_si256(of_a, of_b, 0x20),
+                                       _mm256_permute2x128_si256(of_a, of_b, 0x31));
+  return _mm256_srai_epi32(sum, kWeightBits);
 }
 
 void store_pixel(std::uint8_t* out, int pixel) {
@@ -44,11 +46,13 @@ void across(const Taps& taps, const std::uint8_t* const* in, std::uint8_t* const
   const __m256i pairs_of_pixels =
       _mm256_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1,  //
                        6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1);
+  const __m256i start = _mm256_setr_epi32(kHalf, kHalf, kHalf, kHalf, 0, 0, 0, 0);
   for (std::size_t i = 0; i < taps.outputs; ++i) {
     const std::int16_t* spread = taps.spread + i * taps.most_groups * 2 * kSpread;
     const std::size_t groups = (static_cast<std::size_t>(taps.count[i]) + kGroup - 1) / kGroup;
     std::size_t at = static_cast<std::size_t>(taps.first[i]) * 3;
-    Sums sums[kRowsAtOnce];
+    Sums sums[] = {Sums(start), Sums(start), Sums(start), Sums(start)};
+    static_assert(sizeof sums == kRowsAtOnce * sizeof(Sums));
     for (std::size_t g = 0; g < groups; ++g, at += kGroup * 3, spread += 2 * kSpread) {
       const __m256i upper = load(spread);
       const __m256i lower = load(spread + kSpread);
@@ -57,12 +61,15 @@ void across(const Taps& taps, const std::uint8_t* const* in, std::uint8_t* const
                                           pairs_of_pixels),
                       upper, lower);
     }
-    const __m128i pixels = _mm_packus_epi16(_mm_packs_epi32(level(sums[0]), level(sums[1])),
-                                            _mm_packs_epi32(level(sums[2]), level(sums[3])));
-    store_pixel(out[0] + 3 * i, _mm_cvtsi128_si32(pixels));
-    store_pixel(out[1] + 3 * i, _mm_extract_epi32(pixels, 1));
-    store_pixel(out[2] + 3 * i, _mm_extract_epi32(pixels, 2));
-    store_pixel(out[3] + 3 * i, _mm_extract_epi32(pixels, 3));
+    const __m256i words = _mm256_packs_epi32(levels_of_two(sums[0], sums[1]),  //
+                                             levels_of_two(sums[2], sums[3]));
+    const __m256i pixels = _mm256_packus_epi16(words, words);
+    const __m128i even_rows = _mm256_castsi256_si128(pixels);
+    const __m128i odd_rows = _mm256_extracti128_si256(pixels, 1);
+    store_pixel(out[0] + 3 * i, _mm_cvtsi128_si32(even_rows));
+    store_pixel(out[1] + 3 * i, _mm_cvtsi128_si32(odd_rows));
+    store_pixel(out[2] + 3 * i, _mm_extract_epi32(even_rows, 1));
+    store_pixel(out[3] + 3 * i, _mm_extract_epi32(odd_rows, 1));
   }
 }
 
@@ -77,7 +84,8 @@ void down(const std::int32_t* weights, std::size_t count, const std::uint8_t* in
   constexpr std::size_t block = 32;
   const __m256i half = _mm256_set1_epi32(kHalf);
   for (std::size_t x = 0; x < bytes; x += block) {
-    Sums sums[4];  // of columns 0-3 16-19, 4-7 20-23, 8-11 24-27, 12-15 28-31
+    // Of columns 0-3 16-19, 4-7 20-23, 8-11 24-27, 12-15 28-31.
+    Sums sums[] = {Sums(half), Sums(half), Sums(half), Sums(half)};
     for (std::size_t t = 0; t < count; t += 2) {
       const bool alone = t + 1 == count;
       const std::int32_t second = alone ? 0 : weights[t + 1];
@@ -95,7 +103,7 @@ void down(const std::int32_t* weights, std::size_t count, const std::uint8_t* in
     }
     __m256i levels[4];
     for (std::size_t j = 0; j < 4; ++j)
-      levels[j] = _mm256_srai_epi32(_mm256_add_epi32(sums[j].joined(), half), kWeightBits);
+      levels[j] = _mm256_srai_epi32(sums[j].joined(), kWeightBits);
     const __m256i packed = _mm256_packus_epi16(_mm256_packs_epi32(levels[0], levels[1]),
                                                _mm256_packs_epi32(levels[2], levels[3]));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + x), packed);

@@ -18,7 +18,7 @@ struct View {
 };
 
 [[nodiscard]] std::string name(const View& view);  // "s84_r90_f1"
-[[nodiscard]] View view_named(const std::string& name);
+[[nodiscard]] View view_named(const std::string& text);
 
 // How a view gets its size. release: the picture becomes a square of int(1.15 * size), of which the
 // central size x size is taken; sizes 84, 90, 100, ..., 150. paper: the picture becomes a square of

@@ -24,7 +24,7 @@ const json& list(const json& object, const char* key, const std::string& where) 
 // Such files mostly hold absolute paths of the machine they were made on. Where there is no such
 // file, the end of the path is looked for beside the JSON file.
 fs::path located(const std::string& name, const fs::path& folder) {
-  const fs::path path = folder / name;  // an absolute name stays as it is
+  fs::path path = folder / name;  // an absolute name stays as it is
   std::error_code ignored;
   if (fs::exists(path, ignored)) return path;
   const fs::path relative = fs::path(name).relative_path();
