@@ -3,13 +3,14 @@
 #   make demo    few-shot accuracy on the built-in sketches
 #   make test    every test
 #   make bench   the benchmark table, this program against NumPy on the same data
-.PHONY: build demo test bench packages-build packages-test packages-bench clean
+#   make bench-images   JPEG decode plus resize against Pillow
+.PHONY: build demo test bench bench-images packages-build packages-test packages-bench clean
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
                   libhdf5-dev libzip-dev libcli11-dev libjpeg62-turbo-dev libpng-dev
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev clang-format clang-tidy python3 python3-numpy \
                  python3-pytest python3-h5py python3-scipy python3-sklearn python3-pil libopenblas0-pthread
-BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn \
+BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn python3-pil \
                   libopenblas0-pthread
 JOBS := $(shell nproc)
 
@@ -33,6 +34,11 @@ bench: packages-bench
 	cmake --build build -j $(JOBS)
 	/usr/bin/python3 bench/bench.py
 	/usr/bin/python3 bench/heads.py
+
+bench-images: packages-bench
+	cmake --preset release -DDEEPVORO_BENCH=ON
+	cmake --build build -j $(JOBS) --target deepvoro_image_bench
+	/usr/bin/python3 bench/images.py
 
 packages-build:
 	@scripts/install_packages.sh $(BUILD_PACKAGES)

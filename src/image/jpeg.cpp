@@ -98,9 +98,7 @@ class JpegReader {
     return static_cast<JpegReader*>(decoder->client_data);
   }
 
-  [[noreturn]] static void leave(j_common_ptr decoder) {
-    std::longjmp(self(decoder)->back_, 1);
-  }
+  [[noreturn]] static void leave(j_common_ptr decoder) { std::longjmp(self(decoder)->back_, 1); }
 
   // Pixels are lost. Other warnings are about what can be passed over.
   static bool is_damage(int code) {
