@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "core/sha256.hpp"
 #include "datasets/picture_source.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
+#include "deepvoro/core/parallel.hpp"
 
 namespace deepvoro {
 namespace {
@@ -71,6 +72,15 @@ Image rgb_of_grey(std::span<const std::byte> grey, const GreyShape& shape) {
   return image;
 }
 
+std::string hash_of(const PictureSource& source, const Picture& picture) {
+  try {
+    return sha256_hex(StoredPicture(source, picture).bytes());
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+    return "unreadable";
+  }
+}
+
 std::string with_class(const PictureSource& source, const Picture& picture) {
   return source.classes[picture.label] + "/" + picture.file;
 }
@@ -119,17 +129,15 @@ std::vector<std::byte> ImageDataset::raw(std::size_t i) const {
 }
 
 std::string ImageDataset::sha256() const {
-  std::string lines;
-  for (const Picture& picture : source_->pictures) {
-    std::string hash = "unreadable";
-    try {
-      hash = sha256_hex(StoredPicture(*source_, picture).bytes());
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::data) throw;
+  std::vector<std::string> lines(size());
+  parallel_for(available_threads(), size(), 16, [&](std::size_t begin, std::size_t end, unsigned) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Picture& picture = source_->pictures[i];
+      lines[i] = fmt::format("{}  {}\n", hash_of(*source_, picture), with_class(*source_, picture));
     }
-    lines += fmt::format("{}  {}\n", hash, with_class(*source_, picture));
-  }
-  return sha256_hex(std::as_bytes(std::span(lines)));
+  });
+  const std::string text = std::accumulate(lines.begin(), lines.end(), std::string());
+  return sha256_hex(std::as_bytes(std::span(text)));
 }
 
 }  // namespace deepvoro

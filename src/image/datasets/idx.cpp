@@ -38,7 +38,8 @@ fs::path partner(const fs::path& file, bool is_images) {
   replace(name, is_images ? "images" : "labels", is_images ? "labels" : "images");
   replace(name, is_images ? "idx3" : "idx1", is_images ? "idx1" : "idx3");
   fs::path other = file.parent_path() / name;
-  if (name == file.filename().string() || !fs::exists(other))
+  std::error_code ignored;
+  if (name == file.filename().string() || !fs::exists(other, ignored))
     throw data_error(fmt::format(
         "{}: its {} are missing; call the two files ...images-idx3-ubyte and ...labels-idx1-ubyte",
         file.string(), is_images ? "labels" : "pictures"));
