@@ -78,8 +78,9 @@ std::string jpeg_head(std::uint16_t width, std::uint16_t height) {
   std::string bytes = jpeg_bytes(random_picture(8, 8, 1));
   const std::size_t frame = bytes.find("\xFF\xC0");
   for (std::size_t i = 0; i < 2; ++i) {
-    bytes[frame + 5 + i] = static_cast<char>(height >> (8 * (1 - i)) & 0xFFU);
-    bytes[frame + 7 + i] = static_cast<char>(width >> (8 * (1 - i)) & 0xFFU);
+    bytes[frame + 5 + i] =
+        static_cast<char>(static_cast<unsigned>(height) >> (8 * (1 - i)) & 0xFFU);
+    bytes[frame + 7 + i] = static_cast<char>(static_cast<unsigned>(width) >> (8 * (1 - i)) & 0xFFU);
   }
   return bytes;
 }
