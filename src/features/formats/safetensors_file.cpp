@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "deepvoro/core/error.hpp"
+#include "half.hpp"
 
 namespace deepvoro {
 namespace {
@@ -73,7 +76,11 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file)
     throw data_error(
         fmt::format("{}: its head is not a JSON object; write the file again", where_));
   for (const auto& [name, entry] : head.items()) {
-    if (name == "__metadata__") continue;
+    if (name == "__metadata__") {
+      for (const auto& [key, value] : entry.items())
+        if (value.is_string()) metadata_[key] = value.get<std::string>();
+      continue;
+    }
     const std::string where = fmt::format("{}: '{}'", where_, name);
     if (!entry.is_object() || !entry.value("dtype", json()).is_string())
       throw data_error(fmt::format("{}: is not described by dtype, shape and data_offsets", where));
@@ -110,6 +117,50 @@ LoadedArray SafetensorsFile::load(const std::string& name) const {
           {.type = *type,
            .shape = tensor.shape,
            .data = data_.subspan(tensor.begin, tensor.end - tensor.begin)}};
+}
+
+namespace {
+
+std::vector<std::uint16_t> rounded_to_halves(const FloatTensor& tensor, const std::string& where) {
+  std::vector<std::uint16_t> halves;
+  halves.reserve(tensor.values.size());
+  for (const float value : tensor.values) {
+    if (!(std::abs(value) <= kLargestHalf))
+      throw data_error(fmt::format("{}: '{}' holds {}, which float16 cannot hold; use float32",
+                                   where, tensor.name, value));
+    halves.push_back(float_to_half(value));
+  }
+  return halves;
+}
+
+}  // namespace
+
+void write_safetensors(const std::filesystem::path& file,
+                       const std::map<std::string, std::string>& metadata,
+                       const std::vector<FloatTensor>& tensors, NumberType type) {
+  static_assert(std::endian::native == std::endian::little);
+  const bool halves = type == NumberType::float16;
+  json head{{"__metadata__", metadata}};
+  std::uint64_t offset = 0;
+  for (const FloatTensor& tensor : tensors) {
+    const std::uint64_t end = offset + tensor.values.size() * (halves ? 2 : 4);
+    head[tensor.name] = {{"dtype", halves ? "F16" : "F32"},
+                         {"shape", tensor.shape},
+                         {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  std::string text = head.dump();
+  while (text.size() % kLengthBytes != 0) text += ' ';  // aligns the data
+  const std::uint64_t length = text.size();
+  AtomicFile out(file);
+  out.write(std::as_bytes(std::span(&length, 1)));
+  out.write(text);
+  for (const FloatTensor& tensor : tensors) {
+    const std::vector<std::uint16_t> rounded =
+        halves ? rounded_to_halves(tensor, file.string()) : std::vector<std::uint16_t>();
+    out.write(halves ? std::as_bytes(std::span(rounded)) : std::as_bytes(tensor.values));
+  }
+  out.commit();
 }
 
 }  // namespace deepvoro

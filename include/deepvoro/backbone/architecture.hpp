@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace deepvoro {
+
+// Which network, all that its shapes depend on. Networks take pictures of any size and end in
+// global average pooling. Their first convolution is 3x3 with stride 1, for pictures of about 84
+// pixels, unless the stem is that of ImageNet.
+struct Architecture {
+  std::string name = "conv4";
+  std::vector<std::size_t> widths;  // channels of the blocks of conv4, 64 each if not given
+  std::size_t embedding = 0;        // dimensions of a linear map at the end; 0: none
+  bool imagenet_stem = false;
+
+  bool operator==(const Architecture&) const = default;
+};
+
+inline constexpr std::size_t kConv4Blocks = 4;
+
+[[nodiscard]] const std::vector<std::string>& architecture_names();
+
+// Throws a usage error when there is no such network.
+void check(const Architecture& architecture);
+
+// Pictures below this side leave nothing to pool.
+[[nodiscard]] std::size_t smallest_input(const Architecture& architecture);
+
+}  // namespace deepvoro

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "deepvoro/backbone/model.hpp"
+#include "deepvoro/image/image.hpp"
+
+namespace deepvoro {
+
+struct ComputeOptions {
+  unsigned threads = 1;
+  std::string device = "cpu";    // or "cuda"
+  std::size_t input_size = 224;  // of a TorchScript module, which does not say
+};
+
+// A network that is ready to see pictures. One thread at a time.
+class Backbone {
+ public:
+  virtual ~Backbone() = default;
+
+  [[nodiscard]] virtual std::size_t dim() const = 0;
+  [[nodiscard]] virtual const PixelScale& pixels() const = 0;
+  [[nodiscard]] virtual std::size_t input_size() const = 0;  // that it was trained on
+  [[nodiscard]] virtual std::size_t smallest_input() const = 0;
+
+  // Features of square pictures of one size, [pictures x dim]. They depend on the other pictures of
+  // the batch by rounding at most.
+  virtual void embed(std::span<const Image> pictures, std::span<float> out) = 0;
+};
+
+// What libdeepvoro_backbone.so can do, the library that needs LibTorch.
+class BackboneLibrary {
+ public:
+  virtual ~BackboneLibrary() = default;
+
+  // A model file of ours, or a TorchScript module (.ts, .pt, .pth), which is fed pixels scaled as
+  // usual.
+  [[nodiscard]] virtual std::unique_ptr<Backbone> open(const std::filesystem::path& model,
+                                                       const ComputeOptions& options) const = 0;
+};
+
+// Loads the library at the first call. A data error says how to get it where it is missing.
+[[nodiscard]] const BackboneLibrary& backbone_library();
+
+// Whether a file is taken for a TorchScript module, by its ending.
+[[nodiscard]] bool is_torchscript(const std::filesystem::path& model);
+
+}  // namespace deepvoro
+
+// The one function the library exports for the program.
+extern "C" const deepvoro::BackboneLibrary* deepvoro_backbone_library();

@@ -1,0 +1,56 @@
+#include "deepvoro/backbone/architecture.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "deepvoro/core/error.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr std::size_t kLargestWidth = 1024;
+constexpr std::size_t kLargestEmbedding = 4096;
+
+bool has_imagenet_stem(const std::string& name) {
+  return name == "resnet10" || name == "resnet18" || name == "resnet34" || name == "densenet121" ||
+         name == "mobilenet";
+}
+
+}  // namespace
+
+const std::vector<std::string>& architecture_names() {
+  static const std::vector<std::string> names{"conv4",    "resnet10",  "resnet12",    "resnet18",
+                                              "resnet34", "wrn-28-10", "densenet121", "mobilenet"};
+  return names;
+}
+
+void check(const Architecture& architecture) {
+  const auto& [name, widths, embedding, imagenet_stem] = architecture;
+  if (std::ranges::find(architecture_names(), name) == architecture_names().end())
+    throw usage_error(fmt::format("'{}' is no network; they are {}", name,
+                                  fmt::join(architecture_names(), ", ")));
+  if (!widths.empty() && name != "conv4")
+    throw usage_error(fmt::format("{} has fixed widths; only those of conv4 can be chosen", name));
+  if (!widths.empty() && widths.size() != kConv4Blocks)
+    throw usage_error(
+        fmt::format("conv4 has {} blocks, but {} widths are given", kConv4Blocks, widths.size()));
+  for (const std::size_t width : widths)
+    if (width == 0 || width > kLargestWidth)
+      throw usage_error(
+          fmt::format("a block of conv4 has 1 to {} channels, not {}", kLargestWidth, width));
+  if (embedding > kLargestEmbedding)
+    throw usage_error(fmt::format("an embedding has at most {} dimensions, not {}",
+                                  kLargestEmbedding, embedding));
+  if (imagenet_stem && !has_imagenet_stem(name))
+    throw usage_error(fmt::format("{} has no variant with ImageNet's first convolution", name));
+}
+
+std::size_t smallest_input(const Architecture& architecture) {
+  if (architecture.name == "conv4" || architecture.name == "resnet12") return 16;
+  if (architecture.name == "densenet121") return architecture.imagenet_stem ? 32 : 8;
+  return 1;
+}
+
+}  // namespace deepvoro

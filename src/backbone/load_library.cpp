@@ -1,0 +1,60 @@
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "deepvoro/backbone/backbone.hpp"
+#include "deepvoro/core/error.hpp"
+
+namespace deepvoro {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLibraryName = "libdeepvoro_backbone.so";
+constexpr const char* kFactoryName = "deepvoro_backbone_library";
+
+// Beside the library that this code is in.
+fs::path library_file() {
+  Dl_info self{};
+  if (::dladdr(reinterpret_cast<const void*>(&backbone_library), &self) == 0 ||
+      self.dli_fname == nullptr)
+    return kLibraryName;
+  return fs::absolute(self.dli_fname).parent_path() / kLibraryName;
+}
+
+std::string last_failure() {
+  const char* text = ::dlerror();
+  return text != nullptr ? text : "no reason given";
+}
+
+const BackboneLibrary* load() {
+  const fs::path file = library_file();
+  if (!fs::exists(file))
+    throw data_error(
+        fmt::format("{}: is not there, and networks need it; apt-get install libtorch-dev, then "
+                    "build again with -DDEEPVORO_BACKBONE=ON ('make build' does both)",
+                    file.string()));
+  // Never closed: LibTorch cannot be unloaded.
+  void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    throw data_error(
+        fmt::format("{}: cannot be loaded: {}; apt-get install libtorch-dev, or build again",
+                    file.string(), last_failure()));
+  void* symbol = ::dlsym(library, kFactoryName);
+  if (symbol == nullptr)
+    throw data_error(fmt::format("{}: is of another version; build again", file.string()));
+  return reinterpret_cast<const BackboneLibrary* (*)()>(symbol)();
+}
+
+}  // namespace
+
+const BackboneLibrary& backbone_library() {
+  static const BackboneLibrary* library = load();
+  return *library;
+}
+
+bool is_torchscript(const fs::path& model) {
+  const fs::path ending = model.extension();
+  return ending == ".ts" || ending == ".pt" || ending == ".pth";
+}
+
+}  // namespace deepvoro

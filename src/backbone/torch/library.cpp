@@ -1,0 +1,36 @@
+#include <malloc.h>
+#include <torch/script.h>
+
+#include <limits>
+
+#include "deepvoro/backbone/backbone.hpp"
+#include "deepvoro/core/error.hpp"
+#include "inference.hpp"
+
+namespace deepvoro {
+namespace {
+
+// glibc returns large blocks to the system after each use, and the next use pays for fresh pages:
+// half the time of a training step.
+void keep_freed_memory() {
+  constexpr int never = std::numeric_limits<int>::max();
+  ::mallopt(M_MMAP_THRESHOLD, never);
+  ::mallopt(M_TRIM_THRESHOLD, never);
+}
+
+class TorchLibrary final : public BackboneLibrary {
+ public:
+  [[nodiscard]] std::unique_ptr<Backbone> open(const std::filesystem::path& model,
+                                               const ComputeOptions& options) const override {
+    return as_our_errors([&] { return open_backbone(model, options); });
+  }
+};
+
+}  // namespace
+}  // namespace deepvoro
+
+extern "C" const deepvoro::BackboneLibrary* deepvoro_backbone_library() {
+  static const deepvoro::TorchLibrary library;
+  static const bool tuned = (deepvoro::keep_freed_memory(), true);
+  return tuned ? &library : nullptr;
+}

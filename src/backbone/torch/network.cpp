@@ -1,0 +1,431 @@
+#include "network.hpp"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "deepvoro/core/error.hpp"
+
+namespace deepvoro {
+namespace {
+
+using torch::Tensor;
+
+constexpr double kEpsilon = 1e-5;
+constexpr double kMomentum = 0.1;
+
+struct Statistics {
+  Tensor weight;
+  Tensor bias;
+  Tensor mean;
+  Tensor variance;
+  bool training = false;
+
+  [[nodiscard]] Tensor apply(const Tensor& x) const {
+    return torch::batch_norm(x, weight, bias, mean, variance, training, kMomentum, kEpsilon, true);
+  }
+};
+
+enum class Activation { none, relu, leaky };
+
+Tensor activated(Tensor x, Activation activation) {
+  constexpr double leak = 0.1;
+  switch (activation) {
+    case Activation::none:
+      break;
+    case Activation::relu:
+      return x.relu_();
+    case Activation::leaky:
+      return torch::leaky_relu_(x, leak);
+  }
+  return x;
+}
+
+}  // namespace
+
+// A convolution, mostly followed by a normalisation and an activation.
+struct Network::Convolution {
+  Tensor weight;
+  Tensor bias;
+  std::optional<Statistics> norm;
+  Activation activation = Activation::none;
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;
+  std::int64_t groups = 1;
+
+  [[nodiscard]] Tensor apply(const Tensor& x) const {
+    // Weights follow the type of the pictures, which may be bfloat16.
+    const auto type = x.scalar_type();
+    Tensor out = torch::conv2d(x, weight.to(type), bias.defined() ? bias.to(type) : bias, stride,
+                               padding, 1, groups);
+    if (norm) out = norm->apply(out);
+    return activated(std::move(out), activation);
+  }
+
+  void fold() {
+    if (!norm) return;
+    const Tensor factor =
+        norm->weight.to(torch::kFloat64) / (norm->variance.to(torch::kFloat64) + kEpsilon).sqrt();
+    Tensor shift = norm->bias.to(torch::kFloat64) - norm->mean.to(torch::kFloat64) * factor;
+    if (bias.defined()) shift += bias.to(torch::kFloat64) * factor;
+    const auto format = weight.suggest_memory_format();
+    weight = (weight.to(torch::kFloat64) * factor.view({-1, 1, 1, 1}))
+                 .to(torch::kFloat32)
+                 .contiguous(format);
+    bias = shift.to(torch::kFloat32);
+    norm.reset();
+  }
+};
+
+// Normalisation and activation before a convolution, as wide and dense networks have them.
+struct Network::Rectifier {
+  Statistics norm;
+
+  [[nodiscard]] Tensor apply(const Tensor& x) const { return norm.apply(x).relu_(); }
+};
+
+class NetworkBuilder {
+ public:
+  using Step = Network::Step;
+
+  NetworkBuilder(Network& network, Network::Weights weights)
+      : network_(network), weights_(weights) {}
+
+  void build(const Architecture& architecture) {
+    const std::string& name = architecture.name;
+    if (name == "conv4") conv4(architecture.widths);
+    if (name == "resnet10") resnet({1, 1, 1, 1}, architecture.imagenet_stem);
+    if (name == "resnet12") resnet12();
+    if (name == "resnet18") resnet({2, 2, 2, 2}, architecture.imagenet_stem);
+    if (name == "resnet34") resnet({3, 4, 6, 3}, architecture.imagenet_stem);
+    if (name == "wrn-28-10") wide_resnet();
+    if (name == "densenet121") densenet(architecture.imagenet_stem);
+    if (name == "mobilenet") mobilenet(architecture.imagenet_stem);
+    if (architecture.embedding > 0) embedding(architecture.embedding);
+  }
+
+ private:
+  struct Shape {
+    std::size_t in;
+    std::size_t out;
+    std::size_t kernel = 3;
+    std::size_t stride = 1;
+    std::size_t groups = 1;
+    bool bias = false;
+  };
+
+  void add_stage(std::vector<Step> steps) { network_.stages_.push_back(std::move(steps)); }
+
+  Tensor make(std::vector<std::int64_t> shape) const {
+    const auto device = weights_ == Network::Weights::absent ? torch::kMeta : torch::kCPU;
+    return torch::zeros(shape, torch::device(device).dtype(torch::kFloat32));
+  }
+  void add(std::string name, Tensor& tensor, bool is_parameter) {
+    tensor.set_requires_grad(is_parameter);
+    network_.tensors_.push_back({std::move(name), &tensor, is_parameter});
+  }
+
+  void add_statistics(const std::string& name, Statistics& norm, std::size_t channels) {
+    const auto size = static_cast<std::int64_t>(channels);
+    norm.weight = make({size}).fill_(1);
+    norm.bias = make({size});
+    norm.mean = make({size});
+    norm.variance = make({size}).fill_(1);
+    add(name + ".weight", norm.weight, true);
+    add(name + ".bias", norm.bias, true);
+    add(name + ".running_mean", norm.mean, false);
+    add(name + ".running_var", norm.variance, false);
+  }
+
+  Step convolution(const std::string& name, const std::string& norm_name, const Shape& shape,
+                   Activation activation) {
+    auto unit = std::make_shared<Network::Convolution>();
+    const auto kernel = static_cast<std::int64_t>(shape.kernel);
+    const auto out = static_cast<std::int64_t>(shape.out);
+    unit->weight = make({out, static_cast<std::int64_t>(shape.in / shape.groups), kernel, kernel});
+    unit->activation = activation;
+    unit->stride = static_cast<std::int64_t>(shape.stride);
+    unit->padding = kernel / 2;
+    unit->groups = static_cast<std::int64_t>(shape.groups);
+    if (weights_ == Network::Weights::random) {
+      const auto fan_out = static_cast<double>(kernel * kernel * out / unit->groups);
+      unit->weight.normal_(0, std::sqrt(2 / fan_out));
+    }
+    add(name + ".weight", unit->weight, true);
+    if (shape.bias) {
+      unit->bias = make({out});
+      add(name + ".bias", unit->bias, true);
+    }
+    if (!norm_name.empty()) add_statistics(norm_name, unit->norm.emplace(), shape.out);
+    network_.convolutions_.push_back(unit);
+    network_.dim_ = shape.out;
+    return [unit](const Tensor& x) { return unit->apply(x); };
+  }
+
+  Step rectifier(const std::string& name, std::size_t channels) {
+    auto unit = std::make_shared<Network::Rectifier>();
+    add_statistics(name, unit->norm, channels);
+    network_.rectifiers_.push_back(unit);
+    network_.dim_ = channels;
+    return [unit](const Tensor& x) { return unit->apply(x); };
+  }
+
+  static Step max_pool() {
+    return [](const Tensor& x) { return torch::max_pool2d(x, 2); };
+  }
+
+  void embedding(std::size_t dimensions) {
+    const auto out = static_cast<std::int64_t>(dimensions);
+    const auto in = static_cast<std::int64_t>(network_.dim_);
+    network_.embedding_weight_ = make({out, in});
+    network_.embedding_bias_ = make({out});
+    if (weights_ == Network::Weights::random)
+      network_.embedding_weight_.normal_(0, 1 / std::sqrt(static_cast<double>(in)));
+    add("embedding.weight", network_.embedding_weight_, true);
+    add("embedding.bias", network_.embedding_bias_, true);
+    network_.dim_ = dimensions;
+  }
+
+  // Four times 3x3 convolution, normalisation, ReLU and pooling (Vinyals 2016).
+  void conv4(std::vector<std::size_t> widths) {
+    if (widths.empty()) widths.assign(kConv4Blocks, 64);
+    std::size_t in = 3;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const std::string name = "trunk." + std::to_string(i);
+      add_stage({convolution(name + ".C", name + ".BN", {.in = in, .out = widths[i], .bias = true},
+                             Activation::relu),
+                 max_pool()});
+      in = widths[i];
+    }
+  }
+
+  // 3x3 with stride 1 for small pictures; 7x7 with stride 2 and pooling for those of ImageNet.
+  std::vector<Step> stem(const std::string& name, const std::string& norm_name, bool imagenet) {
+    const Shape shape{.in = 3,
+                      .out = 64,
+                      .kernel = imagenet ? std::size_t{7} : 3,
+                      .stride = imagenet ? std::size_t{2} : 1};
+    std::vector<Step> steps{convolution(name, norm_name, shape, Activation::relu)};
+    if (imagenet) steps.emplace_back([](const Tensor& x) { return torch::max_pool2d(x, 3, 2, 1); });
+    return steps;
+  }
+
+  // Basic blocks of He 2016.
+  void resnet(const std::array<std::size_t, 4>& blocks, bool imagenet_stem) {
+    std::vector<Step> steps = stem("conv1", "bn1", imagenet_stem);
+    std::size_t in = 64;
+    for (std::size_t layer = 0; layer < blocks.size(); ++layer) {
+      const std::size_t out = std::size_t{64} << layer;
+      for (std::size_t block = 0; block < blocks[layer]; ++block) {
+        const std::size_t stride = block == 0 && layer > 0 ? 2 : 1;
+        steps.push_back(basic_block(block_name("layer", layer, block), in, out, stride));
+        in = out;
+      }
+      add_stage(std::exchange(steps, {}));
+    }
+  }
+
+  static std::string block_name(const char* layers, std::size_t layer, std::size_t block) {
+    return layers + std::to_string(layer + 1) + "." + std::to_string(block);
+  }
+
+  Step basic_block(const std::string& name, std::size_t in, std::size_t out, std::size_t stride) {
+    const Step first = convolution(name + ".conv1", name + ".bn1",
+                                   {.in = in, .out = out, .stride = stride}, Activation::relu);
+    const Step second =
+        convolution(name + ".conv2", name + ".bn2", {.in = out, .out = out}, Activation::none);
+    Step shortcut;
+    if (stride != 1 || in != out) shortcut = downsample(name, in, out, stride);
+    return [first, second, shortcut](const Tensor& x) {
+      return second(first(x)).add_(shortcut ? shortcut(x) : x).relu_();
+    };
+  }
+
+  Step downsample(const std::string& name, std::size_t in, std::size_t out, std::size_t stride) {
+    return convolution(name + ".downsample.0", name + ".downsample.1",
+                       {.in = in, .out = out, .kernel = 1, .stride = stride}, Activation::none);
+  }
+
+  // Four residual blocks of three convolutions, as few-shot learning has them (Lee 2019).
+  void resnet12() {
+    constexpr std::array<std::size_t, 4> widths{64, 160, 320, 640};
+    std::size_t in = 3;
+    for (std::size_t layer = 0; layer < widths.size(); ++layer) {
+      const std::string name = block_name("layer", layer, 0);
+      const std::size_t out = widths[layer];
+      const Step first =
+          convolution(name + ".conv1", name + ".bn1", {.in = in, .out = out}, Activation::leaky);
+      const Step second =
+          convolution(name + ".conv2", name + ".bn2", {.in = out, .out = out}, Activation::leaky);
+      const Step third =
+          convolution(name + ".conv3", name + ".bn3", {.in = out, .out = out}, Activation::none);
+      const Step shortcut = downsample(name, in, out, 1);
+      add_stage({[=](const Tensor& x) {
+        const Tensor sum = third(second(first(x))).add_(shortcut(x));
+        return torch::max_pool2d(activated(sum, Activation::leaky), 2);
+      }});
+      in = out;
+    }
+  }
+
+  // Zagoruyko 2016, the backbone of S2M2.
+  void wide_resnet() {
+    constexpr std::array<std::size_t, 3> widths{160, 320, 640};
+    constexpr std::size_t blocks = 4;
+    std::size_t in = 16;
+    std::vector<Step> steps{convolution("conv1", "", {.in = 3, .out = in}, Activation::none)};
+    for (std::size_t layer = 0; layer < widths.size(); ++layer) {
+      for (std::size_t block = 0; block < blocks; ++block) {
+        const std::size_t stride = block == 0 && layer > 0 ? 2 : 1;
+        steps.push_back(
+            wide_block("block" + std::to_string(layer + 1) + ".layer." + std::to_string(block), in,
+                       widths[layer], stride));
+        in = widths[layer];
+      }
+      if (layer + 1 < widths.size()) add_stage(std::exchange(steps, {}));
+    }
+    steps.push_back(rectifier("bn1", in));
+    add_stage(std::move(steps));
+  }
+
+  Step wide_block(const std::string& name, std::size_t in, std::size_t out, std::size_t stride) {
+    const Step before = rectifier(name + ".bn1", in);
+    const Step first = convolution(name + ".conv1", name + ".bn2",
+                                   {.in = in, .out = out, .stride = stride}, Activation::relu);
+    const Step second = convolution(name + ".conv2", "", {.in = out, .out = out}, Activation::none);
+    Step shortcut;
+    if (in != out)
+      shortcut =
+          convolution(name + ".convShortcut", "",
+                      {.in = in, .out = out, .kernel = 1, .stride = stride}, Activation::none);
+    return [=](const Tensor& x) {
+      const Tensor rectified = before(x);
+      return second(first(rectified)).add_(shortcut ? shortcut(rectified) : x);
+    };
+  }
+
+  // Huang 2017.
+  void densenet(bool imagenet_stem) {
+    constexpr std::array<std::size_t, 4> blocks{6, 12, 24, 16};
+    constexpr std::size_t growth = 32;
+    std::size_t channels = 64;
+    std::vector<Step> steps = stem("features.conv0", "features.norm0", imagenet_stem);
+    for (std::size_t block = 0; block < blocks.size(); ++block) {
+      const std::string number = std::to_string(block + 1);
+      for (std::size_t layer = 0; layer < blocks[block]; ++layer) {
+        steps.push_back(
+            dense_layer("features.denseblock" + number + ".denselayer" + std::to_string(layer + 1),
+                        channels, growth));
+        channels += growth;
+      }
+      if (block + 1 == blocks.size()) break;
+      const std::string transition = "features.transition" + number;
+      steps.push_back(rectifier(transition + ".norm", channels));
+      steps.push_back(convolution(transition + ".conv", "",
+                                  {.in = channels, .out = channels / 2, .kernel = 1},
+                                  Activation::none));
+      steps.emplace_back([](const Tensor& x) { return torch::avg_pool2d(x, 2); });
+      channels /= 2;
+      add_stage(std::exchange(steps, {}));
+    }
+    steps.push_back(rectifier("features.norm5", channels));
+    add_stage(std::move(steps));
+  }
+
+  Step dense_layer(const std::string& name, std::size_t in, std::size_t growth) {
+    const std::size_t inner = 4 * growth;
+    const Step before = rectifier(name + ".norm1", in);
+    const Step first = convolution(name + ".conv1", name + ".norm2",
+                                   {.in = in, .out = inner, .kernel = 1}, Activation::relu);
+    const Step second =
+        convolution(name + ".conv2", "", {.in = inner, .out = growth}, Activation::none);
+    return [=](const Tensor& x) { return torch::cat({x, second(first(before(x)))}, 1); };
+  }
+
+  // Howard 2017: depthwise and pointwise convolutions in turn.
+  void mobilenet(bool imagenet_stem) {
+    struct Block {
+      std::size_t out;
+      std::size_t stride;
+    };
+    constexpr std::array<Block, 13> blocks{{{64, 1},
+                                            {128, 2},
+                                            {128, 1},
+                                            {256, 2},
+                                            {256, 1},
+                                            {512, 2},
+                                            {512, 1},
+                                            {512, 1},
+                                            {512, 1},
+                                            {512, 1},
+                                            {512, 1},
+                                            {1024, 2},
+                                            {1024, 1}}};
+    std::size_t in = 32;
+    std::vector<Step> steps{convolution(
+        "features.0.0", "features.0.1",
+        {.in = 3, .out = in, .stride = imagenet_stem ? std::size_t{2} : 1}, Activation::relu)};
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const auto [out, stride] = blocks[i];
+      if (stride == 2) add_stage(std::exchange(steps, {}));
+      const std::string name = "features." + std::to_string(i + 1);
+      steps.push_back(convolution(name + ".0", name + ".1",
+                                  {.in = in, .out = in, .stride = stride, .groups = in},
+                                  Activation::relu));
+      steps.push_back(convolution(name + ".3", name + ".4", {.in = in, .out = out, .kernel = 1},
+                                  Activation::relu));
+      in = out;
+    }
+    add_stage(std::move(steps));
+  }
+
+  Network& network_;
+  Network::Weights weights_;
+};
+
+Network::Network(const Architecture& architecture, Weights weights) {
+  check(architecture);
+  NetworkBuilder(*this, weights).build(architecture);
+}
+
+Network::~Network() = default;
+
+Tensor Network::forward(Tensor pictures, const std::optional<Mix>& mix) const {
+  Tensor x = std::move(pictures);
+  for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+    if (mix && mix->stage == stage)
+      x = x * mix->share + x.index_select(0, mix->order) * (1 - mix->share);
+    for (const Step& step : stages_[stage]) x = step(x);
+  }
+  x = x.mean(torch::IntArrayRef{2, 3});
+  return embedding_weight_.defined() ? torch::linear(x, embedding_weight_, embedding_bias_) : x;
+}
+
+std::vector<Tensor> Network::parameters() const {
+  std::vector<Tensor> parameters;
+  for (const NamedTensor& entry : tensors_)
+    if (entry.is_parameter) parameters.push_back(*entry.tensor);
+  return parameters;
+}
+
+void Network::set_training(bool training) {
+  for (const auto& unit : convolutions_)
+    if (unit->norm) unit->norm->training = training;
+  for (const auto& unit : rectifiers_) unit->norm.training = training;
+}
+
+void Network::to(torch::Device device) {
+  for (const NamedTensor& entry : tensors_) {
+    Tensor moved = entry.tensor->detach().to(device);
+    if (moved.dim() == 4) moved = moved.contiguous(torch::MemoryFormat::ChannelsLast);
+    *entry.tensor = moved.set_requires_grad(entry.is_parameter);
+  }
+}
+
+void Network::fold_normalisations() {
+  const torch::NoGradGuard no_gradients;
+  for (const auto& unit : convolutions_) unit->fold();
+  tensors_.clear();
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "deepvoro/backbone/architecture.hpp"
+
+namespace deepvoro {
+
+// What a stage is fed is mixed with itself in another order: share * x + (1 - share) * x[order].
+struct Mix {
+  std::size_t stage = 0;
+  torch::Tensor order;
+  double share = 1;
+};
+
+struct NamedTensor {
+  std::string name;
+  torch::Tensor* tensor;
+  bool is_parameter;  // else a running statistic
+};
+
+// A backbone: pictures [n, 3, height, width] to features [n, dim]. Parameters have the names that
+// are usual in PyTorch, so that weights can be exchanged. Starts in evaluation mode.
+class Network {
+ public:
+  enum class Weights {
+    absent,  // shapes only, until every tensor is replaced
+    random,  // from torch's generator
+  };
+
+  explicit Network(const Architecture& architecture, Weights weights = Weights::random);
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  ~Network();
+
+  [[nodiscard]] torch::Tensor forward(torch::Tensor pictures,
+                                      const std::optional<Mix>& mix = {}) const;
+
+  [[nodiscard]] std::size_t dim() const { return dim_; }
+  [[nodiscard]] std::size_t stages() const { return stages_.size(); }
+  [[nodiscard]] const std::vector<NamedTensor>& tensors() const { return tensors_; }
+  [[nodiscard]] std::vector<torch::Tensor> parameters() const;
+
+  void set_training(bool training);
+  void to(torch::Device device);
+
+  // Multiplies normalisations into the convolutions before them. For inference: the statistics are
+  // gone afterwards, and so are the names of tensors.
+  void fold_normalisations();
+
+ private:
+  friend class NetworkBuilder;
+  using Step = std::function<torch::Tensor(const torch::Tensor&)>;
+  struct Convolution;
+  struct Rectifier;
+
+  std::vector<std::vector<Step>> stages_;
+  std::vector<NamedTensor> tensors_;
+  std::vector<std::shared_ptr<Convolution>> convolutions_;
+  std::vector<std::shared_ptr<Rectifier>> rectifiers_;
+  torch::Tensor embedding_weight_;
+  torch::Tensor embedding_bias_;
+  std::size_t dim_ = 0;
+};
+
+}  // namespace deepvoro

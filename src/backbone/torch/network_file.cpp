@@ -1,0 +1,41 @@
+#include "network_file.hpp"
+
+#include <utility>
+
+namespace deepvoro {
+
+void read_tensors(const Checkpoint& file, const std::vector<NamedTensor>& tensors) {
+  for (const NamedTensor& entry : tensors) {
+    const std::vector<std::int64_t> shape = entry.tensor->sizes().vec();
+    std::vector<float> values = file.values(entry.name, shape);
+    *entry.tensor = torch::from_blob(values.data(), shape, torch::kFloat32)
+                        .clone()
+                        .set_requires_grad(entry.is_parameter);
+  }
+}
+
+LoadedNetwork read_network(const std::filesystem::path& file) {
+  const Checkpoint checkpoint(file);
+  auto network =
+      std::make_unique<Network>(checkpoint.description().architecture, Network::Weights::absent);
+  read_tensors(checkpoint, network->tensors());
+  return {checkpoint.description(), std::move(network)};
+}
+
+void write_network(const std::filesystem::path& file, const ModelDescription& description,
+                   const std::vector<NamedTensor>& tensors, WeightType type,
+                   const std::map<std::string, std::string>& metadata) {
+  std::vector<torch::Tensor> kept;
+  std::vector<FloatTensor> out;
+  for (const NamedTensor& entry : tensors) {
+    const torch::Tensor& values =
+        kept.emplace_back(entry.tensor->detach().to(torch::kCPU, torch::kFloat32).contiguous());
+    const auto sizes = values.sizes();
+    out.push_back({entry.name,
+                   {sizes.begin(), sizes.end()},
+                   {values.data_ptr<float>(), static_cast<std::size_t>(values.numel())}});
+  }
+  write_checkpoint(file, description, out, type, metadata);
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,103 @@
+"""Features of the program's networks equal those of PyTorch with the same weights."""
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="apt-get install python3-torch")
+import models  # noqa: E402
+import torch_networks  # noqa: E402
+
+EMBED = Path(os.environ.get("DEEPVORO_BIN", "build/bin/deepvoro")).with_name("embed_pictures")
+TOLERANCE = 1e-4
+BATCH_TOLERANCE = 1e-5
+
+if not EMBED.is_file():
+    pytest.skip("built without LibTorch", allow_module_level=True)
+torch.set_num_threads(1)
+
+
+def random_pictures(count, size):
+    return np.random.RandomState(size).randint(0, 256, (count, size, size, 3)).astype(np.uint8)
+
+
+def program_features(folder, model_file, pictures, batch):
+    np.save(folder / "pictures.npy", pictures)
+    out = folder / "features.npy"
+    command = [EMBED, model_file, folder / "pictures.npy", out, str(batch)]
+    process = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300)
+    assert process.returncode == 0, process.stderr
+    return np.load(out)
+
+
+def torch_features(model, pictures):
+    scaled = (pictures / 255.0 - models.MEAN) / models.DEVIATION
+    with torch.no_grad():
+        return model(torch.tensor(scaled.transpose(0, 3, 1, 2), dtype=torch.float32)).numpy()
+
+
+def assert_close(actual, expected, tolerance):
+    assert actual.shape == expected.shape
+    assert np.abs(expected).max() > 1e-2
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("size", [84, 45])
+@pytest.mark.parametrize(
+    "architecture",
+    [
+        {"name": "conv4"},
+        {"name": "conv4", "widths": (8, 16, 24, 32)},
+        {"name": "conv4", "embedding": 2},
+        {"name": "resnet10"},
+        {"name": "resnet12"},
+        {"name": "resnet18"},
+        {"name": "resnet18", "imagenet_stem": True},
+        {"name": "resnet34"},
+        {"name": "wrn-28-10"},
+        {"name": "densenet121"},
+        {"name": "densenet121", "imagenet_stem": True},
+        {"name": "mobilenet"},
+    ],
+    ids=lambda architecture: "-".join(map(str, architecture.values())),
+)
+def test_forward_pass_equals_pytorch(tmp_path, architecture, size):
+    model = torch_networks.with_random_statistics(torch_networks.network(**architecture), seed=size)
+    model_file = models.write_model(tmp_path / "model.safetensors", model, **architecture)
+    pictures = random_pictures(3, size)
+    expected = torch_features(model, pictures)
+    whole = program_features(tmp_path, model_file, pictures, batch=3)
+    assert_close(whole, expected, TOLERANCE)
+    assert_close(program_features(tmp_path, model_file, pictures, batch=2), whole, BATCH_TOLERANCE)
+
+
+class Places(torch.nn.Module):
+    """A module of a user's: features at every place."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 7, 5, stride=2)
+
+    def forward(self, x):
+        return torch.relu(self.conv(x))
+
+
+def test_torchscript_module_is_a_backbone(tmp_path):
+    torch.manual_seed(1)
+    model = Places().eval()
+    torch.jit.script(model).save(str(tmp_path / "my.ts"))
+    pictures = random_pictures(5, 31)
+    expected = torch_features(lambda x: model(x).mean((2, 3)), pictures)
+    assert_close(program_features(tmp_path, tmp_path / "my.ts", pictures, batch=2), expected, TOLERANCE)
+
+
+def test_what_is_no_torchscript_module_is_named(tmp_path):
+    model = tmp_path / "my.ts"
+    model.write_text("no module")
+    np.save(tmp_path / "pictures.npy", random_pictures(1, 31))
+    command = [EMBED, model, tmp_path / "pictures.npy", tmp_path / "features.npy", "1"]
+    process = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300)
+    assert process.returncode == 3
+    assert str(model) in process.stderr and "TorchScript" in process.stderr
