@@ -12,6 +12,7 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/version.hpp"
 #include "evaluate_command.hpp"
+#include "extract_command.hpp"
 #include "store_command.hpp"
 #include "tune_command.hpp"
 
@@ -66,6 +67,7 @@ void describe(CLI::App& program) {
   deepvoro::add_tune_command(program);
   deepvoro::add_compare_command(program);
   deepvoro::add_store_command(program);
+  deepvoro::add_extract_command(program);
 }
 
 int run(int argc, char** argv) {

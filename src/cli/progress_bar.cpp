@@ -49,8 +49,9 @@ void ProgressBar::show(double fraction) {
       done > 0 ? fmt::format(", {} left", duration((now - start_->seconds) * (1 - fraction) / done))
                : "";
   const auto filled = static_cast<int>(fraction * width);
-  const std::string line = fmt::format("\r\033[K{} [{:=<{}}{: <{}}] {:3.0f}%{}", label_, "", filled,
-                                       "", width - filled, 100 * fraction, left);
+  const std::string line =
+      fmt::format("\r\033[K{} [{:=<{}}{: <{}}] {:3.0f}%{}{}{}", label_, "", filled, "",
+                  width - filled, 100 * fraction, left, note_.empty() ? "" : ", ", note_);
   std::fputs(line.c_str(), stderr);
   std::fflush(stderr);
 }

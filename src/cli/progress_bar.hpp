@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "deepvoro/ensemble/engine.hpp"
 
@@ -19,6 +20,9 @@ class ProgressBar {
   // Empty where there is nobody to show it to.
   [[nodiscard]] Progress callback();
 
+  // Shown after the time left from now on.
+  void set_note(std::string note) { note_ = std::move(note); }
+
  private:
   // Where work began: an earlier run may have done a part of it.
   struct Start {
@@ -29,6 +33,7 @@ class ProgressBar {
   void show(double fraction);
 
   std::string label_;
+  std::string note_;
   bool on_terminal_;
   bool shown_ = false;
   std::optional<Start> start_;

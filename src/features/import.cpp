@@ -131,14 +131,6 @@ fs::path output_folder(const ImportOptions& options) {
   return output;
 }
 
-void write_npy(const fs::path& file, std::string_view descr, std::span<const std::uint64_t> shape,
-               std::span<const std::byte> data) {
-  AtomicFile out(file);
-  out.write(npy_header(descr, shape));
-  out.write(data);
-  out.commit();
-}
-
 std::vector<std::uint16_t> to_halves(const FeatureTable& table, const fs::path& source) {
   std::vector<std::uint16_t> halves(table.values.size());
   for (std::size_t i = 0; i < halves.size(); ++i) {

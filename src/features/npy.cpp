@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "deepvoro/core/error.hpp"
+#include "deepvoro/core/files.hpp"
 
 namespace deepvoro {
 namespace {
@@ -185,6 +186,14 @@ std::string npy_header(std::string_view descr, std::span<const std::uint64_t> sh
   out += static_cast<char>(head.size() & 0xFFU);
   out += static_cast<char>(head.size() >> 8U);
   return out + head;
+}
+
+void write_npy(const std::filesystem::path& file, std::string_view descr,
+               std::span<const std::uint64_t> shape, std::span<const std::byte> data) {
+  AtomicFile out(file);
+  out.write(npy_header(descr, shape));
+  out.write(data);
+  out.commit();
 }
 
 }  // namespace deepvoro

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,5 +31,9 @@ struct NpyHeader {
 
 // The head of a C-ordered .npy file; the data follow it.
 [[nodiscard]] std::string npy_header(std::string_view descr, std::span<const std::uint64_t> shape);
+
+// A whole C-ordered .npy file, which appears under its name when it is complete.
+void write_npy(const std::filesystem::path& file, std::string_view descr,
+               std::span<const std::uint64_t> shape, std::span<const std::byte> data);
 
 }  // namespace deepvoro

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "deepvoro/backbone/backbone.hpp"
+#include "deepvoro/image/view.hpp"
+
+namespace deepvoro {
+
+// Pictures to a feature store.
+struct Extraction {
+  std::filesystem::path images;  // one collection, or a folder of splits
+  std::filesystem::path model;   // for its hash
+  std::filesystem::path store;
+  std::vector<View> views;
+  SizeRule size_rule = SizeRule::release;
+  std::string split;  // of the one collection, or the only one to take; empty: novel, or all
+  std::size_t batch = 64;
+  unsigned threads = 1;
+  bool skip_bad = false;  // leave out pictures that cannot be read
+};
+
+struct ExtractionResult {
+  std::size_t views_before = 0;  // that an earlier run had made
+  std::size_t views_made = 0;
+  std::size_t pictures = 0;  // looked at, once for each view
+  double seconds = 0;
+  std::vector<std::string> skipped;  // split, picture and reason
+};
+
+using ExtractionProgress = std::function<void(double fraction, double pictures_per_second)>;
+
+// Writes float16 features view by view. The store is whole at every moment: a view is named in
+// store.json when all its files are there, and a run that was ended goes on with the first view
+// that is not. A store of another model, of other pictures or sizes is refused.
+ExtractionResult extract(const Extraction& request, Backbone& backbone,
+                         const ExtractionProgress& progress = {});
+
+// The views that a text names: 64 (all), 8 (rotations and flips of the first size), 1, or names
+// with commas. Sizes are multiplied so that the first one is `first_size`.
+[[nodiscard]] std::vector<View> parse_views(const std::string& text, SizeRule rule,
+                                            std::size_t first_size = 84);
+
+}  // namespace deepvoro

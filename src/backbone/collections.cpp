@@ -1,0 +1,22 @@
+#include "deepvoro/backbone/collections.hpp"
+
+#include <array>
+
+namespace deepvoro {
+
+namespace fs = std::filesystem;
+
+std::map<std::string, fs::path> split_collections(const fs::path& images) {
+  constexpr std::array<const char*, 3> splits{"base", "val", "novel"};
+  constexpr std::array<const char*, 5> endings{"", ".json", ".csv", ".tar", "-images-idx3-ubyte"};
+  std::map<std::string, fs::path> found;
+  std::error_code unreadable;
+  if (!fs::is_directory(images, unreadable)) return found;
+  for (const std::string split : splits)
+    for (const char* ending : endings)
+      if (const fs::path path = images / (split + ending); fs::exists(path, unreadable))
+        found.try_emplace(split, path);
+  return found;
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,112 @@
+#include "extract_command.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "deepvoro/backbone/extraction.hpp"
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "episode_options.hpp"
+#include "progress_bar.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr const char* kFooter = R"(
+IMAGES is a collection of pictures (a folder per class, a .json or .csv list, a .tar, an idx file) or a folder
+that holds base, val and novel, each such a collection. Interrupted, the same command goes on where it
+stopped; with further --views it adds them. A store never mixes models, sizes or pictures.
+
+Examples:
+  deepvoro extract pictures --model model.safetensors --views 64 --out features
+  deepvoro extract birds/novel --split novel --model model.safetensors --views s84_r0_f0,s84_r0_f1 --out features
+  deepvoro extract pictures --model dino.ts --size 224 --views 8 --out features --skip-bad)";
+
+struct ExtractCommand {
+  std::string views = "64";
+  std::string size_rule = "release";
+  std::optional<std::size_t> size;
+  ComputeOptions compute;
+  Extraction request;
+
+  void run();
+};
+
+void ExtractCommand::run() {
+  if (compute.threads == 0) throw usage_error("--threads must be at least 1");
+  if (size && (*size == 0 || *size > 4096))
+    throw usage_error(fmt::format("--size {}: pictures have 1 to 4096 pixels", *size));
+  request.size_rule = size_rule == "paper" ? SizeRule::paper : SizeRule::release;
+  request.threads = compute.threads;
+  compute.input_size = size.value_or(compute.input_size);
+  const std::unique_ptr<Backbone> backbone = backbone_library().open(request.model, compute);
+  request.views = parse_views(views, request.size_rule, size.value_or(backbone->input_size()));
+
+  std::optional<ProgressBar> bar("extract");
+  ExtractionProgress progress;
+  if (const Progress show = bar->callback())
+    progress = [&bar, show](double fraction, double pictures_per_second) {
+      bar->set_note(fmt::format("{:.0f} pictures/s", pictures_per_second));
+      show(fraction);
+    };
+  const ExtractionResult result = extract(request, *backbone, progress);
+  bar.reset();
+
+  for (const std::string& skipped : result.skipped) fmt::print(stderr, "skipped {}\n", skipped);
+  if (result.views_before > 0)
+    fmt::print(stderr, "{} of {} views were there already\n", result.views_before,
+               request.views.size());
+  fmt::print("{}: {} {} of {} dimensions added", request.store.string(), result.views_made,
+             result.views_made == 1 ? "view" : "views", backbone->dim());
+  if (result.pictures > 0)
+    fmt::print(", {} pictures in {:.1f} s, {:.0f} pictures/s", result.pictures, result.seconds,
+               static_cast<double>(result.pictures) / result.seconds);
+  if (!result.skipped.empty()) fmt::print(", {} pictures skipped", result.skipped.size());
+  fmt::print("\n");
+}
+
+}  // namespace
+
+void add_extract_command(CLI::App& program) {
+  auto command = std::make_shared<ExtractCommand>();
+  Extraction& request = command->request;
+  CLI::App* app =
+      program.add_subcommand("extract", "make a feature store of pictures with a network");
+  app->footer(kFooter);
+  app->add_option("IMAGES", request.images, "pictures: a collection, or a folder of splits")
+      ->required();
+  app->add_option("--model", request.model,
+                  "model file of deepvoro train, or a TorchScript module (.ts, .pt, .pth)")
+      ->required();
+  app->add_option("--out", request.store, "feature store to make or to go on with")->required();
+  app->add_option("--views", command->views,
+                  "64 (all), 8 (turns and flips of one size), 1, or names with commas")
+      ->capture_default_str();
+  app->add_option("--split", request.split,
+                  "split that a single collection is, or the only one to take [novel; all]");
+  app->add_option("--size-rule", command->size_rule,
+                  "release: the view's size cut out of 1.15 times it; paper: 84 cut out of the "
+                  "view's size")
+      ->check(CLI::IsMember({"release", "paper"}))
+      ->capture_default_str();
+  app->add_option("--size", command->size,
+                  "size of the first view [what the model was trained on; TorchScript: 224]")
+      ->check(whole_number());
+  app->add_option("--batch", request.batch, "pictures at a time")
+      ->check(whole_number())
+      ->capture_default_str();
+  app->add_option("--device", command->compute.device, "cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  app->add_flag("--skip-bad", request.skip_bad, "leave out pictures that cannot be read");
+  command->compute.threads = available_threads();
+  app->add_option("--threads", command->compute.threads, "threads")
+      ->check(whole_number())
+      ->capture_default_str();
+  app->callback([command] { command->run(); });
+}
+
+}  // namespace deepvoro

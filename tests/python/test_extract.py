@@ -1,0 +1,239 @@
+"""deepvoro extract: pictures to a feature store."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+torch = pytest.importorskip("torch", reason="apt-get install python3-torch")
+import models  # noqa: E402
+import torch_networks  # noqa: E402
+from conftest import PROGRAM  # noqa: E402
+
+LIBRARIES = PROGRAM.resolve().parents[1] / "lib"
+if not (LIBRARIES / "libdeepvoro_backbone.so").is_file():
+    pytest.skip("built without LibTorch", allow_module_level=True)
+torch.set_num_threads(1)
+
+WIDTHS = (8, 8, 8, 16)
+HALF_PRECISION = 1e-3
+SPLITS = {"base": ("ant", "bee"), "val": ("cat", "dog"), "novel": ("elk", "fox", "gnu")}
+PICTURES_PER_CLASS = 5
+
+
+def write_pictures(folder, classes, seed):
+    random = np.random.RandomState(seed)
+    for name in classes:
+        (folder / name).mkdir(parents=True)
+        for i in range(PICTURES_PER_CLASS):
+            pixels = random.randint(0, 256, (40 + i, 50, 3)).astype(np.uint8)
+            Image.fromarray(pixels).save(folder / name / f"{i}.png")
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pictures")
+    for seed, (split, classes) in enumerate(SPLITS.items()):
+        write_pictures(folder / split, classes, seed)
+    return folder
+
+
+def make_model(path, seed):
+    torch.manual_seed(seed)
+    network = torch_networks.with_random_statistics(torch_networks.network("conv4", widths=WIDTHS), seed)
+    models.write_model(path, network, name="conv4", widths=WIDTHS, input_size=32)
+    return path, network
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return make_model(tmp_path_factory.mktemp("model") / "model.safetensors", seed=1)
+
+
+@pytest.fixture
+def extract(deepvoro, pictures, model, tmp_path):
+    def run(*flags, images=pictures, model_file=model[0], out=tmp_path / "store", views="s32_r0_f0,s40_r90_f1"):
+        return deepvoro("extract", images, "--model", model_file, "--views", views, "--out", out, *flags)
+
+    return run
+
+
+def files_of(store):
+    return {str(path.relative_to(store)): path.read_bytes() for path in sorted(store.rglob("*")) if path.is_file()}
+
+
+def seen_by_pillow(path, size, rotation, flip):
+    side = int(1.15 * size)
+    image = Image.open(path).convert("RGB").resize((side, side), Image.Resampling.BILINEAR)
+    margin = int(round((side - size) / 2.0))
+    image = image.crop((margin, margin, margin + size, margin + size)).rotate(rotation)
+    return np.asarray(image.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if flip else image)
+
+
+def expected_features(network, folder, size, rotation, flip):
+    files = [folder / name / f"{i}.png" for name in sorted(os.listdir(folder)) for i in range(PICTURES_PER_CLASS)]
+    pixels = np.stack([seen_by_pillow(file, size, rotation, flip) for file in files])
+    scaled = (pixels / 255.0 - models.MEAN) / models.DEVIATION
+    with torch.no_grad():
+        return network(torch.tensor(scaled.transpose(0, 3, 1, 2), dtype=torch.float32)).numpy()
+
+
+def test_store_holds_the_features_of_every_split_and_view(extract, deepvoro, pictures, model, tmp_path):
+    process = extract()
+    assert process.returncode == 0, process.stderr
+    assert "2 views of 16 dimensions" in process.stdout and "pictures/s" in process.stdout
+    store = json.loads((tmp_path / "store/store.json").read_text())
+    assert store["views"] == ["s32_r0_f0", "s40_r90_f1"]
+    for split, classes in SPLITS.items():
+        assert store["splits"][split]["classes"] == list(classes)
+        labels = np.load(tmp_path / "store" / split / "labels.npy")
+        np.testing.assert_array_equal(labels, np.repeat(np.arange(len(classes)), PICTURES_PER_CLASS))
+        for view, (size, rotation, flip) in {"s32_r0_f0": (32, 0, 0), "s40_r90_f1": (40, 90, 1)}.items():
+            features = np.load(tmp_path / "store" / split / f"{view}.npy")
+            assert features.dtype == np.float16
+            expected = expected_features(model[1], pictures / split, size, rotation, flip)
+            scale = np.abs(expected).max()
+            np.testing.assert_allclose(features, expected, rtol=HALF_PRECISION, atol=HALF_PRECISION * scale)
+    assert deepvoro("store", "check", tmp_path / "store").returncode == 0
+
+
+def test_batch_size_changes_rounding_at_most(extract, tmp_path):
+    for batch in (1, 4, 64):
+        process = extract("--batch", batch, out=tmp_path / str(batch))
+        assert process.returncode == 0, process.stderr
+    whole = np.load(tmp_path / "64/novel/s32_r0_f0.npy").astype(np.float64)
+    for batch in (1, 4):
+        features = np.load(tmp_path / str(batch) / "novel/s32_r0_f0.npy").astype(np.float64)
+        # One unit in the last place of float16, where the 1e-5 of float32 crosses a rounding border.
+        np.testing.assert_allclose(features, whole, rtol=2**-10, atol=1e-6)
+
+
+def test_further_views_are_added_and_earlier_ones_left_alone(extract, tmp_path):
+    assert extract(views="s32_r0_f0", out=tmp_path / "grown").returncode == 0
+    before = (tmp_path / "grown/novel/s32_r0_f0.npy").stat().st_mtime_ns
+    process = extract(out=tmp_path / "grown")
+    assert process.returncode == 0
+    assert "1 of 2 views were there already" in process.stderr
+    assert (tmp_path / "grown/novel/s32_r0_f0.npy").stat().st_mtime_ns == before
+    assert extract(out=tmp_path / "whole").returncode == 0
+    assert files_of(tmp_path / "grown") == files_of(tmp_path / "whole")
+
+
+def test_killed_run_leaves_a_whole_store_and_goes_on(program, deepvoro, extract, pictures, model, tmp_path):
+    views = ",".join(f"s{size}_r{turn}_f{flip}" for size in (200, 300, 400) for turn in (0, 90) for flip in (0, 1))
+    store = tmp_path / "killed"
+    command = [program, "extract", pictures, "--model", model[0], "--views", views, "--out", store]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (store / "store.json").is_file() and process.poll() is None:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    check = deepvoro("store", "check", store)
+    assert check.returncode == 0, check.stderr
+    assert extract(views=views, out=store).returncode == 0
+    assert extract(views=views, out=tmp_path / "whole").returncode == 0
+    finished = {name: data for name, data in files_of(store).items() if not name.endswith(".part")}
+    assert finished == files_of(tmp_path / "whole")
+
+
+def test_models_sizes_and_pictures_do_not_mix(extract, pictures, tmp_path):
+    assert extract().returncode == 0
+    other, _ = make_model(tmp_path / "other.safetensors", seed=2)
+    changed = tmp_path / "changed"
+    shutil.copytree(pictures, changed)
+    (changed / "novel/elk/0.png").write_bytes((changed / "novel/elk/1.png").read_bytes())
+    before = files_of(tmp_path / "store")
+    for process, reason in [
+        (extract(model_file=other), "another model"),
+        (extract("--size-rule", "paper", views="s94_r0_f0"), "another preprocessing"),
+        (extract(images=changed), "another pictures"),
+        (extract("--split", "novel"), "another pictures"),
+    ]:
+        assert process.returncode == 3, process.stderr
+        assert reason in process.stderr and "--out" in process.stderr
+    assert files_of(tmp_path / "store") == before
+
+
+def test_one_collection_is_one_split(extract, pictures, tmp_path):
+    for flags, split in [((), "novel"), (("--split", "val"), "val")]:
+        out = tmp_path / split
+        assert extract(*flags, images=pictures / "base", out=out).returncode == 0
+        assert list(json.loads((out / "store.json").read_text())["splits"]) == [split]
+
+
+def test_bad_pictures_are_named_or_skipped(extract, pictures, tmp_path):
+    damaged = tmp_path / "damaged"
+    shutil.copytree(pictures, damaged)
+    (damaged / "novel/fox/2.png").write_bytes(b"no picture")
+    data = (damaged / "base/ant/1.png").read_bytes()
+    (damaged / "base/ant/1.png").write_bytes(data[: len(data) // 2])
+    process = extract(images=damaged)
+    assert process.returncode == 3
+    assert "1.png" in process.stderr or "2.png" in process.stderr
+    process = extract("--skip-bad", images=damaged, views="s32_r0_f0", out=tmp_path / "skipped")
+    assert process.returncode == 0, process.stderr
+    assert "ant/1.png" in process.stderr and "fox/2.png" in process.stderr
+    assert "2 pictures skipped" in process.stdout
+    # The second view leaves out the same ones.
+    assert extract(images=damaged, out=tmp_path / "skipped").returncode == 0
+    for view in ("s32_r0_f0", "s40_r90_f1"):
+        assert len(np.load(tmp_path / f"skipped/novel/{view}.npy")) == 3 * PICTURES_PER_CLASS - 1
+    labels = np.load(tmp_path / "skipped/novel/labels.npy")
+    np.testing.assert_array_equal(np.bincount(labels), [PICTURES_PER_CLASS, PICTURES_PER_CLASS - 1, PICTURES_PER_CLASS])
+
+
+def test_numbers_of_views_follow_the_size_the_model_was_trained_on(extract, tmp_path):
+    assert extract(views="8").returncode == 0
+    views = json.loads((tmp_path / "store/store.json").read_text())["views"]
+    assert views == [f"s32_r{turn}_f{flip}" for turn in (0, 90, 180, 270) for flip in (0, 1)]
+
+
+class Mean(torch.nn.Module):
+    def forward(self, x):
+        return x.mean(dim=(2, 3))
+
+
+def test_torchscript_module_is_a_backbone(extract, tmp_path):
+    torch.jit.script(Mean()).save(str(tmp_path / "mean.ts"))
+    process = extract("--size", 30, model_file=tmp_path / "mean.ts", views="1")
+    assert process.returncode == 0, process.stderr
+    store = json.loads((tmp_path / "store/store.json").read_text())
+    assert store["dim"] == 3 and store["views"] == ["s30_r0_f0"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "words"),
+    [
+        (["--views", "s8_r0_f0"], 2, ["s8_r0_f0", "16 pixels"]),
+        (["--views", "s32"], 2, ["s32"]),
+        (["--views", "s32_r0_f0,s32_r0_f0"], 2, ["twice"]),
+        (["--batch", "0"], 2, ["batch"]),
+        (["--threads", "0"], 2, ["--threads"]),
+        (["--split", "test"], 2, ["test", "novel"]),
+        (["--device", "cuda"], 2, ["cuda"]),
+    ],
+)
+def test_wrong_usage_is_told(deepvoro, pictures, model, tmp_path, flags, code, words):
+    views = [] if "--views" in flags else ["--views", "s32_r0_f0"]
+    process = deepvoro("extract", pictures, "--model", model[0], "--out", tmp_path / "store", *views, *flags)
+    if "cuda" in flags and process.returncode == 0:
+        pytest.skip("there is a CUDA device")
+    assert process.returncode == code, process.stderr
+    for word in words:
+        assert word in process.stderr
+    assert process.stderr.count("\n") == 1
+
+
+def test_missing_library_is_told(deepvoro, pictures, model, tmp_path):
+    shutil.copy(LIBRARIES / "libdeepvoro.so.0", tmp_path)
+    environment = {"LD_LIBRARY_PATH": str(tmp_path)}
+    process = deepvoro("extract", pictures, "--model", model[0], "--out", tmp_path / "store", env=environment)
+    assert process.returncode == 3, process.stderr
+    assert "libdeepvoro_backbone.so" in process.stderr and "libtorch-dev" in process.stderr
+    assert process.stderr.count("\n") == 1
+    assert deepvoro("--version", env=environment).returncode == 0
