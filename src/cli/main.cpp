@@ -14,6 +14,7 @@
 #include "evaluate_command.hpp"
 #include "extract_command.hpp"
 #include "store_command.hpp"
+#include "train_command.hpp"
 #include "tune_command.hpp"
 
 namespace {
@@ -67,6 +68,7 @@ void describe(CLI::App& program) {
   deepvoro::add_tune_command(program);
   deepvoro::add_compare_command(program);
   deepvoro::add_store_command(program);
+  deepvoro::add_train_command(program);
   deepvoro::add_extract_command(program);
 }
 

@@ -32,6 +32,10 @@ class Backbone {
   virtual void embed(std::span<const Image> pictures, std::span<float> out) = 0;
 };
 
+struct TrainingSet;
+struct TrainingOptions;
+class TrainingMonitor;
+
 // What libdeepvoro_backbone.so can do, the library that needs LibTorch.
 class BackboneLibrary {
  public:
@@ -41,6 +45,12 @@ class BackboneLibrary {
   // usual.
   [[nodiscard]] virtual std::unique_ptr<Backbone> open(const std::filesystem::path& model,
                                                        const ComputeOptions& options) const = 0;
+
+  // Trains a network and writes it to `model`: the best by validation, or the last where there is
+  // none. After each epoch all that the rest depends on is kept in `<model>.partial`; the same
+  // training goes on from there. See deepvoro/backbone/training.hpp.
+  virtual void train(const TrainingSet& set, const TrainingOptions& options,
+                     const std::filesystem::path& model, TrainingMonitor& monitor) const = 0;
 };
 
 // Loads the library at the first call. A data error says how to get it where it is missing.

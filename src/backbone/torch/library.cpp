@@ -1,11 +1,11 @@
 #include <malloc.h>
-#include <torch/script.h>
 
 #include <limits>
 
 #include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/core/error.hpp"
 #include "inference.hpp"
+#include "trainer.hpp"
 
 namespace deepvoro {
 namespace {
@@ -23,6 +23,10 @@ class TorchLibrary final : public BackboneLibrary {
   [[nodiscard]] std::unique_ptr<Backbone> open(const std::filesystem::path& model,
                                                const ComputeOptions& options) const override {
     return as_our_errors([&] { return open_backbone(model, options); });
+  }
+  void train(const TrainingSet& set, const TrainingOptions& options,
+             const std::filesystem::path& model, TrainingMonitor& monitor) const override {
+    as_our_errors([&] { train_network(set, options, model, monitor); });
   }
 };
 

@@ -1,0 +1,98 @@
+#include "deepvoro/backbone/training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/image/dataset.hpp"
+#include "deepvoro/image/resize.hpp"
+
+namespace deepvoro {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array kProcedureNames{"softmax", "rotation", "mixup", "s2m2"};
+
+}  // namespace
+
+Procedure procedure_named(const std::string& name) {
+  for (std::size_t i = 0; i < kProcedureNames.size(); ++i)
+    if (name == kProcedureNames[i]) return static_cast<Procedure>(i);
+  throw usage_error(
+      fmt::format("'{}' is no procedure; they are softmax, rotation, mixup, s2m2", name));
+}
+
+const char* name(Procedure procedure) {
+  return kProcedureNames[static_cast<std::size_t>(procedure)];
+}
+
+void check(const TrainingOptions& options) {
+  check(options.architecture);
+  const auto at_least_one = [](std::size_t value, const char* what) {
+    if (value == 0) throw usage_error(fmt::format("{} must be at least 1", what));
+  };
+  at_least_one(options.epochs, "--epochs");
+  at_least_one(options.validate_every, "--validate-every");
+  at_least_one(options.compute.threads, "--threads");
+  if (options.batch < 2) throw usage_error("--batch must be at least 2: pictures are compared");
+  if (!(options.rate > 0 && options.rate <= 10))
+    throw usage_error(fmt::format("--rate {}: must be above 0 and at most 10", options.rate));
+  if (!(options.weight_decay >= 0 && options.weight_decay < 1))
+    throw usage_error("--weight-decay must be from 0 to below 1");
+  if (!(options.smallest_crop > 0 && options.smallest_crop <= 1))
+    throw usage_error("--smallest-crop is a share of the picture, above 0 and at most 1");
+  if (!(options.jitter >= 0 && options.jitter < 1))
+    throw usage_error("--jitter must be from 0 to below 1");
+  const std::size_t least = smallest_input(options.architecture);
+  if (options.size < least || options.size > 1024)
+    throw usage_error(fmt::format("--size {}: {} takes pictures of {} to 1024 pixels", options.size,
+                                  options.architecture.name, least));
+}
+
+std::string recipe_json(const TrainingOptions& options) {
+  const json recipe{
+      {"procedure", name(options.procedure)},
+      {"classifier", options.classifier == ClassifierKind::linear ? "linear" : "cosine"},
+      {"optimiser", options.optimiser == OptimiserKind::sgd ? "sgd" : "adam"},
+      {"size", options.size},
+      {"epochs", options.epochs},
+      {"batch", options.batch},
+      {"rate", options.rate},
+      {"weight_decay", options.weight_decay},
+      {"smallest_crop", options.smallest_crop},
+      {"flip", options.flip},
+      {"jitter", options.jitter},
+      {"seed", options.seed},
+      {"validate_every", options.validate_every}};
+  return recipe.dump();
+}
+
+TrainingSet read_training_set(const std::filesystem::path& collection, std::size_t input_size,
+                              unsigned threads) {
+  const ImageDataset dataset = ImageDataset::open(collection);
+  TrainingSet set;
+  set.side = input_size * 115 / 100;
+  set.classes = dataset.classes().size();
+  set.sha256 = dataset.sha256();
+  if (set.classes < 2)
+    throw data_error(fmt::format("{}: has pictures of one class; training tells classes apart",
+                                 collection.string()));
+  const std::size_t bytes = set.side * set.side * 3;
+  set.pixels.resize(dataset.size() * bytes);
+  set.labels.resize(dataset.size());
+  parallel_for(threads, dataset.size(), 16, [&](std::size_t begin, std::size_t end, unsigned) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Image image = resized(dataset.read(i), set.side, set.side);
+      std::ranges::copy(image.pixels, set.pixels.begin() + static_cast<std::ptrdiff_t>(i * bytes));
+      set.labels[i] = static_cast<std::int64_t>(dataset.label(i));
+    }
+  });
+  return set;
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,95 @@
+#include "few_shot_validation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include "deepvoro/core/files.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/features/npy.hpp"
+#include "deepvoro/image/dataset.hpp"
+#include "deepvoro/image/view.hpp"
+#include "deepvoro/study/evaluate.hpp"
+
+namespace deepvoro {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kView = "s84_r0_f0";  // any name will do
+constexpr std::size_t kBatch = 64;
+constexpr std::size_t kEpisodes = 400;
+
+class RemovedAtTheEnd {
+ public:
+  explicit RemovedAtTheEnd(const fs::path& folder) : folder_(folder) {}
+  RemovedAtTheEnd(const RemovedAtTheEnd&) = delete;
+  RemovedAtTheEnd& operator=(const RemovedAtTheEnd&) = delete;
+  ~RemovedAtTheEnd() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+ private:
+  const fs::path& folder_;
+};
+
+}  // namespace
+
+FewShotValidation::FewShotValidation(const fs::path& collection, std::size_t size, fs::path scratch,
+                                     unsigned threads)
+    : scratch_(std::move(scratch)), threads_(threads) {
+  const ImageDataset dataset = ImageDataset::open(collection);
+  classes_ = dataset.classes();
+  pictures_.resize(dataset.size());
+  labels_.resize(dataset.size());
+  parallel_for(threads, dataset.size(), 16, [&](std::size_t begin, std::size_t end, unsigned) {
+    for (std::size_t i = begin; i < end; ++i) {
+      pictures_[i] = apply(View{.size = size}, dataset.read(i));
+      labels_[i] = static_cast<std::int64_t>(dataset.label(i));
+    }
+  });
+}
+
+void FewShotValidation::write_store(Backbone& backbone) const {
+  const std::size_t dim = backbone.dim();
+  std::vector<float> features(pictures_.size() * dim);
+  for (std::size_t begin = 0; begin < pictures_.size(); begin += kBatch) {
+    const std::size_t count = std::min(kBatch, pictures_.size() - begin);
+    backbone.embed(std::span(pictures_).subspan(begin, count),
+                   std::span(features).subspan(begin * dim, count * dim));
+  }
+  fs::create_directories(scratch_ / "val");
+  write_npy(scratch_ / "val" / (std::string(kView) + ".npy"), "<f4",
+            std::array<std::uint64_t, 2>{pictures_.size(), dim},
+            std::as_bytes(std::span(features)));
+  write_npy(scratch_ / "val/labels.npy", "<i8", std::array<std::uint64_t, 1>{labels_.size()},
+            std::as_bytes(std::span(labels_)));
+  const nlohmann::json store{
+      {"format", "deepvoro-store"},
+      {"version", 1},
+      {"dim", dim},
+      {"views", {kView}},
+      {"splits", {{"val", {{"samples", labels_.size()}, {"classes", classes_}}}}}};
+  AtomicFile out(scratch_ / "store.json");
+  out.write(store.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+  out.commit();
+}
+
+double FewShotValidation::accuracy_percent(Backbone& backbone) const {
+  const RemovedAtTheEnd removed(scratch_);
+  write_store(backbone);
+  const FeatureStore store(scratch_);
+  Evaluation request{.method = Method::vd, .split = "val", .is_signed = true, .threads = threads_};
+  request.plan.count = kEpisodes;
+  double sum = 0;
+  for (const std::size_t shots : {std::size_t{1}, std::size_t{5}}) {
+    request.plan.shape.shots = shots;
+    sum += evaluate(store, request).accuracy.mean;
+  }
+  return sum / 2;
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,205 @@
+#include "train_command.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "deepvoro/backbone/collections.hpp"
+#include "deepvoro/backbone/training.hpp"
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/files.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "episode_options.hpp"
+#include "few_shot_validation.hpp"
+#include "progress_bar.hpp"
+
+namespace deepvoro {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kFooter = R"(
+IMAGES is a collection of pictures of the base classes, or a folder that holds base and, to choose the best epoch
+by few-shot accuracy, val. Next to MODEL a log is kept as MODEL.log.csv and MODEL.log.json. Interrupted, the same
+command goes on after the last epoch that was finished.
+
+Networks: conv4, resnet10, resnet12, resnet18, resnet34, wrn-28-10, densenet121, mobilenet
+
+Examples:
+  deepvoro train pictures --backbone conv4 --procedure rotation --out model.safetensors
+  deepvoro train pictures --backbone resnet12 --procedure s2m2 --classifier cosine --epochs 120 --out model.safetensors
+  deepvoro train digits --backbone conv4 --procedure softmax --size 56 --embedding 2 --out plane.safetensors)";
+
+// Shows the progress and keeps the log.
+class CommandMonitor final : public TrainingMonitor {
+ public:
+  CommandMonitor(std::string label, fs::path model, std::optional<FewShotValidation> validation)
+      : bar_(std::move(label)),
+        show_(bar_.callback()),
+        model_(std::move(model)),
+        validation_(std::move(validation)) {}
+
+  void step(double fraction, double pictures_per_second, double loss) override {
+    if (!show_) return;
+    bar_.set_note(fmt::format("{:.0f} pictures/s, loss {:.3f}", pictures_per_second, loss));
+    show_(fraction);
+  }
+
+  void epoch(const std::vector<EpochReport>& all) override {
+    std::string csv = "epoch,loss,accuracy,rate,seconds,pictures_per_second,val_accuracy\n";
+    json list = json::array();
+    for (const EpochReport& report : all) {
+      const auto& [epoch, loss, accuracy, rate, seconds, speed, val] = report;
+      csv += fmt::format("{},{:.6f},{:.4f},{:.6g},{:.3f},{:.1f},{}\n", epoch, loss, accuracy, rate,
+                         seconds, speed, val ? fmt::format("{:.4f}", *val) : "");
+      list.push_back({{"epoch", epoch},
+                      {"loss", loss},
+                      {"accuracy", accuracy},
+                      {"rate", rate},
+                      {"seconds", seconds},
+                      {"pictures_per_second", speed},
+                      {"val_accuracy", val ? json(*val) : json()}});
+    }
+    write(".log.csv", csv);
+    write(".log.json", list.dump(1) + "\n");
+    best_ = {};
+    for (const EpochReport& report : all)
+      if (report.val_accuracy_percent &&
+          (!best_ || *report.val_accuracy_percent > *best_->val_accuracy_percent))
+        best_ = report;
+    last_ = all.back();
+  }
+
+  [[nodiscard]] std::optional<double> validate(Backbone& backbone) override {
+    if (!validation_) return std::nullopt;
+    return validation_->accuracy_percent(backbone);
+  }
+
+  [[nodiscard]] const std::optional<EpochReport>& best() const { return best_; }
+  [[nodiscard]] const std::optional<EpochReport>& last() const { return last_; }
+
+ private:
+  void write(const char* ending, const std::string& text) const {
+    AtomicFile out(model_.string() + ending);
+    out.write(text);
+    out.commit();
+  }
+
+  ProgressBar bar_;
+  Progress show_;
+  fs::path model_;
+  std::optional<FewShotValidation> validation_;
+  std::optional<EpochReport> best_;
+  std::optional<EpochReport> last_;
+};
+
+struct TrainCommand {
+  std::string images;
+  std::string procedure;
+  std::string classifier = "linear";
+  std::string optimiser = "sgd";
+  std::string out;
+  std::optional<double> rate;
+  bool no_flip = false;
+  TrainingOptions options;
+
+  void run();
+};
+
+void TrainCommand::run() {
+  options.procedure = procedure_named(procedure);
+  options.classifier = classifier == "cosine" ? ClassifierKind::cosine : ClassifierKind::linear;
+  options.optimiser = optimiser == "adam" ? OptimiserKind::adam : OptimiserKind::sgd;
+  constexpr double adam_rate = 0.001;
+  if (options.optimiser == OptimiserKind::adam) options.rate = adam_rate;
+  options.rate = rate.value_or(options.rate);
+  options.flip = !no_flip;
+  check(options);
+  const BackboneLibrary& library = backbone_library();
+  AtomicFile{out};  // a folder that cannot be written shows before the work
+
+  const auto splits = split_collections(images);
+  if (!splits.empty() && !splits.contains("base"))
+    throw data_error(fmt::format("{}: has no split base to train on", images));
+  const fs::path base = splits.empty() ? fs::path(images) : splits.at("base");
+  const TrainingSet set = read_training_set(base, options.size, options.compute.threads);
+  std::optional<FewShotValidation> validation;
+  if (splits.contains("val"))
+    validation.emplace(splits.at("val"), options.size, out + ".val", options.compute.threads);
+
+  std::optional<CommandMonitor> monitor(std::in_place,
+                                        fmt::format("train {}", options.architecture.name), out,
+                                        std::move(validation));
+  library.train(set, options, out, *monitor);
+  const auto last = monitor->last();
+  const auto best = monitor->best();
+  monitor.reset();
+
+  fmt::print("{}: {} by {} on {} pictures of {} classes", out, options.architecture.name, procedure,
+             set.size(), set.classes);
+  if (last)
+    fmt::print(", {} epochs, loss {:.3f}, {:.0f} pictures/s", last->epoch, last->loss,
+               last->pictures_per_second);
+  if (best)
+    fmt::print("; epoch {} is the best on val, {:.2f} % (mean of 1 and 5 shots)", best->epoch,
+               *best->val_accuracy_percent);
+  fmt::print("\n");
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& program) {
+  auto command = std::make_shared<TrainCommand>();
+  TrainingOptions& options = command->options;
+  CLI::App* app = program.add_subcommand("train", "train a network on pictures of base classes");
+  app->footer(kFooter);
+  app->add_option("IMAGES", command->images,
+                  "pictures: a collection, or a folder with base and val")
+      ->required();
+  app->add_option("--backbone", options.architecture.name, "name of the network")->required();
+  app->add_option("--procedure", command->procedure, "softmax, rotation, mixup or s2m2")
+      ->required();
+  app->add_option("--out", command->out, "model file to write (.safetensors)")->required();
+  const auto whole = [&](const char* name, auto& value, const char* help) {
+    return app->add_option(name, value, help)->check(whole_number())->capture_default_str();
+  };
+  whole("--epochs", options.epochs, "times that every picture is seen");
+  whole("--batch", options.batch, "pictures in a step");
+  app->add_option("--rate", command->rate, "learning rate at its highest [0.05; adam 0.001]");
+  app->add_option("--weight-decay", options.weight_decay, "pull of the weights towards 0")
+      ->capture_default_str();
+  app->add_option("--optimiser,--optimizer", command->optimiser, "sgd (with momentum) or adam")
+      ->check(CLI::IsMember({"sgd", "adam"}))
+      ->capture_default_str();
+  app->add_option("--classifier", command->classifier, "linear or cosine")
+      ->check(CLI::IsMember({"linear", "cosine"}))
+      ->capture_default_str();
+  whole("--size", options.size, "side of the pictures the network sees");
+  app->add_option("--width", options.architecture.widths,
+                  "channels of the four blocks of conv4, with commas [64,64,64,64]")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  whole("--embedding", options.architecture.embedding,
+        "dimensions of a linear map at the end; 0 for none");
+  app->add_option("--smallest-crop", options.smallest_crop,
+                  "least share of a picture to be cut out")
+      ->capture_default_str();
+  app->add_option("--jitter", options.jitter, "change of brightness, contrast and saturation")
+      ->capture_default_str();
+  app->add_flag("--no-flip", command->no_flip, "never mirror pictures");
+  whole("--seed", options.seed, "seed of weights, order and changes of pictures");
+  whole("--validate-every", options.validate_every, "epochs between validations");
+  app->add_option("--device", options.compute.device, "cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  options.compute.threads = available_threads();
+  whole("--threads", options.compute.threads, "threads");
+  app->callback([command] { command->run(); });
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,255 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+
+#include "../cpp/expect_error.hpp"
+#include "backbone/torch/augmentation.hpp"
+#include "deepvoro/backbone/training.hpp"
+#include "deepvoro/core/files.hpp"
+
+namespace deepvoro {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::expect_error;
+
+constexpr std::size_t kClasses = 4;
+
+// Pictures of a class share a colour; a bright corner tells how they were turned. The rest is
+// noise.
+TrainingSet coloured_corners(std::size_t pictures, std::size_t input_size) {
+  std::mt19937 random(7);
+  TrainingSet set;
+  set.side = input_size * 115 / 100;
+  set.classes = kClasses;
+  set.sha256 = "made up";
+  for (std::size_t i = 0; i < pictures; ++i) {
+    const std::size_t label = i % kClasses;
+    set.labels.push_back(static_cast<std::int64_t>(label));
+    for (std::size_t y = 0; y < set.side; ++y)
+      for (std::size_t x = 0; x < set.side; ++x)
+        for (std::size_t c = 0; c < 3; ++c) {
+          const bool corner = x < set.side / 2 && y < set.side / 2;
+          const unsigned base = (corner ? 120U : 20U) + (c == label || label == 3 ? 80U : 0U);
+          set.pixels.push_back(static_cast<std::uint8_t>(base + random() % 40));
+        }
+  }
+  return set;
+}
+
+class Follower final : public TrainingMonitor {
+ public:
+  void step(double fraction, double pictures_per_second, double /*loss*/) override {
+    EXPECT_GT(fraction, last_fraction);
+    EXPECT_GT(pictures_per_second, 0);
+    last_fraction = fraction;
+  }
+  void epoch(const std::vector<EpochReport>& all) override {
+    reports = all;
+    if (all.size() == end_after) throw std::runtime_error("killed");
+  }
+  std::optional<double> validate(Backbone& backbone) override {
+    if (val_accuracies.empty()) return std::nullopt;
+    std::vector<float> features(backbone.dim());
+    backbone.embed({&probe, 1}, features);
+    seen.push_back(features);
+    return val_accuracies.at(seen.size() - 1);
+  }
+
+  double last_fraction = 0;
+  std::size_t end_after = 0;
+  std::vector<EpochReport> reports;
+  std::vector<double> val_accuracies;  // the first is asked for before training
+  std::vector<std::vector<float>> seen;
+  Image probe{32, 32, std::vector<std::uint8_t>(32UL * 32 * 3, 90)};
+};
+
+class Training : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ = fs::path(::testing::TempDir()) / ("training_" + test.substr(0, test.find('/')));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    options_.architecture = {.name = "conv4", .widths = {8, 8, 8, 16}};
+    options_.size = 32;
+    options_.epochs = 4;
+    options_.batch = 16;
+    options_.compute.threads = 1;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] fs::path file(const std::string& name) const { return folder_ / name; }
+  void train(const std::string& name, Follower& follower) const {
+    deepvoro_backbone_library()->train(set_, options_, file(name), follower);
+  }
+  [[nodiscard]] std::string trained(const std::string& name) const {
+    Follower follower;
+    train(name, follower);
+    return read_text(file(name));
+  }
+
+  fs::path folder_;
+  TrainingOptions options_;
+  TrainingSet set_ = coloured_corners(40, 32);
+};
+
+struct Recipe {
+  Procedure procedure;
+  ClassifierKind classifier;
+  OptimiserKind optimiser;
+  double rate;
+};
+
+void PrintTo(const Recipe& recipe, std::ostream* out) {
+  *out << name(recipe.procedure);
+}
+
+class OneBatch : public Training, public ::testing::WithParamInterface<Recipe> {};
+
+TEST_P(OneBatch, IsOverfit) {
+  set_ = coloured_corners(16, 32);
+  options_.procedure = GetParam().procedure;
+  options_.classifier = GetParam().classifier;
+  options_.optimiser = GetParam().optimiser;
+  options_.rate = GetParam().rate;
+  options_.epochs = 120;
+  options_.smallest_crop = 0.8;
+  options_.jitter = 0;
+  options_.flip = false;
+  Follower follower;
+  train("model", follower);
+  const bool mixes =
+      options_.procedure == Procedure::mixup || options_.procedure == Procedure::s2m2;
+  // The loss of the last epochs against the first one; shares of mixed pictures keep their entropy.
+  double loss = 0;
+  double accuracy = 0;
+  constexpr std::size_t last_epochs = 10;
+  for (std::size_t i = follower.reports.size() - last_epochs; i < follower.reports.size(); ++i) {
+    loss += follower.reports[i].loss / last_epochs;
+    accuracy += follower.reports[i].accuracy_percent / last_epochs;
+  }
+  EXPECT_LT(loss, (mixes ? 0.8 : 0.2) * follower.reports.front().loss);
+  EXPECT_GT(accuracy, 90);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Procedures, OneBatch,
+    ::testing::Values(Recipe{Procedure::softmax, ClassifierKind::linear, OptimiserKind::sgd, 0.05},
+                      Recipe{Procedure::softmax, ClassifierKind::cosine, OptimiserKind::adam, 0.01},
+                      Recipe{Procedure::rotation, ClassifierKind::linear, OptimiserKind::sgd, 0.05},
+                      Recipe{Procedure::mixup, ClassifierKind::linear, OptimiserKind::sgd, 0.05},
+                      Recipe{Procedure::s2m2, ClassifierKind::cosine, OptimiserKind::sgd, 0.05}));
+
+TEST_F(Training, SameSeedSameBytes) {
+  const std::string first = trained("first");
+  EXPECT_EQ(first, trained("second"));
+  options_.seed = 1;
+  EXPECT_NE(first, trained("third"));
+}
+
+TEST_F(Training, GoesOnAfterAKillToTheSameBytes) {
+  for (const OptimiserKind optimiser : {OptimiserKind::sgd, OptimiserKind::adam}) {
+    options_.optimiser = optimiser;
+    options_.procedure = Procedure::s2m2;
+    const std::string whole = trained("whole");
+    Follower killed;
+    killed.end_after = 2;
+    EXPECT_THROW(train("killed", killed), std::runtime_error);
+    EXPECT_FALSE(fs::exists(file("killed")));
+    Follower resumed;
+    train("killed", resumed);
+    EXPECT_EQ(read_text(file("killed")), whole);
+    EXPECT_EQ(resumed.reports.size(), options_.epochs);
+    EXPECT_EQ(resumed.reports[1].loss, killed.reports[1].loss);
+    EXPECT_FALSE(fs::exists(file("killed.partial")));
+    fs::remove(file("killed"));
+  }
+}
+
+TEST_F(Training, RefusesToGoOnWithOtherOptions) {
+  Follower killed;
+  killed.end_after = 1;
+  EXPECT_THROW(train("model", killed), std::runtime_error);
+  options_.rate *= 2;
+  expect_error(ErrorKind::data, {file("model.partial").string(), "other options"},
+               [&] { (void)trained("model"); });
+}
+
+TEST_F(Training, KeepsTheBestByValidation) {
+  options_.validate_every = 1;
+  Follower follower;
+  follower.val_accuracies = {20, 30, 90, 50, 60};
+  train("model", follower);
+  const auto backbone = deepvoro_backbone_library()->open(file("model"), {});
+  std::vector<float> features(backbone->dim());
+  backbone->embed({&follower.probe, 1}, features);
+  ASSERT_EQ(follower.seen.size(), 5U);
+  for (std::size_t i = 0; i < features.size(); ++i)
+    EXPECT_NEAR(features[i], follower.seen[2][i], 1e-5);
+  EXPECT_NE(follower.seen[2], follower.seen[4]);
+  EXPECT_EQ(follower.reports[1].val_accuracy_percent, 90);
+}
+
+TEST_F(Training, RateFollowsACosine) {
+  options_.epochs = 10;
+  Follower follower;
+  train("model", follower);
+  for (std::size_t i = 1; i < follower.reports.size(); ++i)
+    EXPECT_LT(follower.reports[i].rate, follower.reports[i - 1].rate);
+  EXPECT_LT(follower.reports.back().rate, 0.01 * options_.rate);
+}
+
+TEST_F(Training, RefusesWhatCannotBeTrained) {
+  const auto refused = [&](std::string_view word, auto change) {
+    TrainingOptions options = options_;
+    change(options);
+    expect_error(ErrorKind::usage, {word}, [&] { check(options); });
+  };
+  refused("--epochs", [](TrainingOptions& options) { options.epochs = 0; });
+  refused("--batch", [](TrainingOptions& options) { options.batch = 1; });
+  refused("--rate", [](TrainingOptions& options) { options.rate = 0; });
+  refused("--size", [](TrainingOptions& options) { options.size = 8; });
+  refused("--jitter", [](TrainingOptions& options) { options.jitter = 1; });
+  refused("--smallest-crop", [](TrainingOptions& options) { options.smallest_crop = 0; });
+}
+
+TEST(Augmentation, WholePicturesAreScaledAlone) {
+  TrainingOptions options;
+  options.size = 20;
+  options.smallest_crop = 1;
+  options.jitter = 0;
+  options.flip = false;
+  options.pixels = {{0.5F, 0.25F, 0.125F}, {0.5F, 1.0F, 2.0F}};
+  const torch::Tensor bytes = torch::full({3, 23, 23, 3}, 51, torch::kUInt8);
+  const torch::Tensor out = augmented(bytes, options);
+  ASSERT_EQ(out.sizes(), (torch::IntArrayRef{3, 3, 20, 20}));
+  const std::array<double, 3> expected{(0.2 - 0.5) / 0.5, 0.2 - 0.25, (0.2 - 0.125) / 2};
+  for (std::int64_t c = 0; c < 3; ++c)
+    EXPECT_LT((out.select(1, c) - expected[static_cast<std::size_t>(c)]).abs().max().item<double>(),
+              1e-5);
+}
+
+TEST(Augmentation, CropsLieInsideAndFlipsMirror) {
+  torch::manual_seed(1);
+  TrainingOptions options;
+  options.size = 16;
+  options.smallest_crop = 0.3;
+  options.jitter = 0;
+  options.pixels = {{0, 0, 0}, {1, 1, 1}};
+  // Brightness grows to the right.
+  const torch::Tensor ramp = torch::linspace(0, 250, 18).to(torch::kUInt8);
+  const torch::Tensor bytes = ramp.view({1, 1, 18, 1}).expand({64, 18, 18, 3}).contiguous();
+  const torch::Tensor out = augmented(bytes, options);
+  EXPECT_GE(out.min().item<double>(), 0);
+  EXPECT_LE(out.max().item<double>(), 250.0 / 255 + 1e-6);
+  const torch::Tensor slope = (out.select(3, 15) - out.select(3, 0)).select(1, 0).select(1, 0);
+  const auto mirrored = (slope < 0).sum().item<std::int64_t>();
+  EXPECT_GT(mirrored, 16);
+  EXPECT_LT(mirrored, 48);
+  EXPECT_GT(slope.abs().max().item<double>(), 1.3 * slope.abs().min().item<double>());
+}
+
+}  // namespace
+}  // namespace deepvoro
