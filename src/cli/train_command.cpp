@@ -121,7 +121,7 @@ void TrainCommand::run() {
   options.flip = !no_flip;
   check(options);
   const BackboneLibrary& library = backbone_library();
-  AtomicFile{out};  // a folder that cannot be written shows before the work
+  { const AtomicFile shows_early_whether_it_can_be_written(out); }
 
   const auto splits = split_collections(images);
   if (!splits.empty() && !splits.contains("base"))
