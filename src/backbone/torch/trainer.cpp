@@ -284,11 +284,13 @@ class Trainer {
     if (is_best) best_ = *report.val_accuracy_percent;
     if (is_best || (last && !report.val_accuracy_percent))
       write_network(model_file_, description_, network_.tensors());
+    if (kept_ && elapsed(*kept_) < options_.keep_every_seconds) return;
     json reports = json::array();
     for (const EpochReport& entry : reports_) reports.push_back(to_json(entry));
     const json state{{"reports", reports}, {"best", best_}};
     write_network(partial_file_, description_, everything(), WeightType::float32,
                   {{"training", state.dump()}});
+    kept_ = std::chrono::steady_clock::now();
   }
 
   void go_on() {
@@ -329,6 +331,7 @@ class Trainer {
   std::size_t steps_in_epoch_ = 0;
   std::vector<EpochReport> reports_;
   std::chrono::steady_clock::time_point reported_;
+  std::optional<std::chrono::steady_clock::time_point> kept_;
   double best_ = -1;
 };
 
