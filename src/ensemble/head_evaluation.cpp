@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 
+#include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/ensemble/influence_field.hpp"
@@ -123,23 +124,20 @@ std::vector<double> evaluate_with(const Arena& arena, const PreparedView& rows,
 }  // namespace
 
 Normalisation normalisation_named(const std::string& name) {
-  for (std::size_t i = 0; i < kNormalisationNames.size(); ++i)
-    if (name == kNormalisationNames[i]) return static_cast<Normalisation>(i);
-  throw usage_error(fmt::format("--normalisation {}: unknown; use un, l2n or cl2n", name));
+  return value_named<Normalisation>(name, kNormalisationNames,
+                                    "--normalisation {}: unknown; use un, l2n or cl2n");
 }
 
 const char* name(Normalisation normalisation) {
-  return kNormalisationNames[static_cast<std::size_t>(normalisation)];
+  return name_of(normalisation, kNormalisationNames);
 }
 
 LogisticKind logistic_kind_named(const std::string& name) {
-  for (std::size_t i = 0; i < kLogisticNames.size(); ++i)
-    if (name == kLogisticNames[i]) return static_cast<LogisticKind>(i);
-  throw usage_error(fmt::format("--lr {}: unknown; use voronoi or power", name));
+  return value_named<LogisticKind>(name, kLogisticNames, "--lr {}: unknown; use voronoi or power");
 }
 
 const char* name(LogisticKind kind) {
-  return kLogisticNames[static_cast<std::size_t>(kind)];
+  return name_of(kind, kLogisticNames);
 }
 
 void check_head(const FeatureStore& store, const std::string& split,

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "core/json_file.hpp"
+#include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "features/json_fields.hpp"
@@ -84,14 +85,11 @@ Pool picked(const Pool& pool, std::span<const std::size_t> which) {
 }
 
 Method method_named(const std::string& name) {
-  for (std::size_t i = 0; i < kMethodNames.size(); ++i)
-    if (name == kMethodNames[i]) return static_cast<Method>(i);
-  throw usage_error(
-      fmt::format("--method {}: unknown; use {}", name, fmt::join(kMethodNames, ", ")));
+  return value_named<Method>(name, kMethodNames, "--method {}: unknown; use {}");
 }
 
 const char* name(Method method) {
-  return kMethodNames[static_cast<std::size_t>(method)];
+  return name_of(method, kMethodNames);
 }
 
 bool is_ensemble(Method method) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 
+#include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/ensemble/ensemble.hpp"
@@ -136,13 +137,12 @@ void check_members_fit_method(const Evaluation& request) {
 }  // namespace
 
 Scheme scheme_named(const std::string& name) {
-  for (std::size_t i = 0; i < kSchemeNames.size(); ++i)
-    if (name == kSchemeNames[i]) return static_cast<Scheme>(i);
-  throw usage_error(fmt::format("--scheme {}: unknown; use full, random or guided", name));
+  return value_named<Scheme>(name, kSchemeNames,
+                             "--scheme {}: unknown; use full, random or guided");
 }
 
 const char* name(Scheme scheme) {
-  return kSchemeNames[static_cast<std::size_t>(scheme)];
+  return name_of(scheme, kSchemeNames);
 }
 
 void check(const Evaluation& request) {
