@@ -18,6 +18,7 @@
 #include "deepvoro/ensemble/ensemble.hpp"
 #include "deepvoro/ensemble/influence_field.hpp"
 #include "ensemble/pool_json.hpp"
+#include "plan_json.hpp"
 
 namespace deepvoro {
 namespace {
@@ -110,20 +111,15 @@ ordered_json described(const Tuning& request, std::size_t top_k, const std::stri
     grid["neighbours"] = request.grid.neighbours;
     grid["betas"] = request.grid.betas;
   }
-  return {{"method", name(request.method)},
-          {"split", kSplit},
-          {"ways", request.plan.shape.ways},
-          {"shots", request.plan.shape.shots},
-          {"queries", request.plan.shape.queries},
-          {"episodes", request.plan.count},
-          {"seed", request.plan.seed},
-          {"protocol", name(request.plan.protocol)},
-          {"views", request.views},
-          {"signed", request.is_signed},
-          {"top_k", top_k},
-          {"grid", grid},
-          {"store", {{"sha256", store_sha256}}},
-          {"program", {{"version", version()}, {"commit", commit()}}}};
+  ordered_json object = {{"method", name(request.method)}, {"split", kSplit}};
+  add_plan(object, request.plan);
+  object["views"] = request.views;
+  object["signed"] = request.is_signed;
+  object["top_k"] = top_k;
+  object["grid"] = grid;
+  object["store"] = {{"sha256", store_sha256}};
+  object["program"] = {{"version", version()}, {"commit", commit()}};
+  return object;
 }
 
 std::filesystem::path checkpoint_file(const std::filesystem::path& out) {
