@@ -57,19 +57,14 @@ std::vector<Group> consecutive_groups(const Pool& members) {
   return groups;
 }
 
-std::vector<std::vector<std::uint32_t>> base_rows_by_class(const FeatureStore& store) {
-  const FeatureStore::Split& base = store.split("base");
-  const std::vector<std::size_t> labels = store.labels("base");
-  std::vector<std::vector<std::uint32_t>> rows(base.classes.size());
-  for (std::size_t row = 0; row < labels.size(); ++row)
-    rows[labels[row]].push_back(static_cast<std::uint32_t>(row));
+void check_base_classes(const std::vector<std::vector<std::size_t>>& rows,
+                        const FeatureStore& store) {
   for (std::size_t c = 0; c < rows.size(); ++c)
     if (rows[c].empty())
       throw data_error(
           fmt::format("{}: class '{}' of split base has no samples, so it has no "
                       "prototype; remove it from store.json",
-                      store.folder().string(), base.classes[c]));
-  return rows;
+                      store.folder().string(), store.split("base").classes[c]));
 }
 
 // Receives the values of one member in one episode, [ways x queries] with queries side by side, and
@@ -91,7 +86,8 @@ class Stream {
         view_(arena.store, pass_.block_columns(), arena.threads),
         base_view_(arena.store, arena.store.dim(), arena.threads) {
     if (needs_base) {
-      base_rows_ = base_rows_by_class(arena.store);
+      base_rows_ = arena.store.rows_by_class("base");
+      check_base_classes(base_rows_, arena.store);
       const std::size_t bases = base_rows_.size();
       base_.prototypes = Matrix<Real>(bases, arena.store.dim());
       base_.squared_norms.resize(bases);
@@ -180,7 +176,7 @@ class Stream {
     double* sum = exact_base_.row(base_class);
     std::fill_n(sum, length, 0.0);
     Real* row = worker.row.row(0);
-    for (const std::uint32_t index : base_rows_[base_class]) {
+    for (const std::size_t index : base_rows_[base_class]) {
       transformer.columns(index, 0, length, worker.wide.data(), row);
       for (std::size_t i = 0; i < length; ++i) sum[i] += static_cast<double>(row[i]);
     }
@@ -342,7 +338,7 @@ class Stream {
   std::string view_name_;
   LoadedView base_view_;
   std::string base_view_name_;
-  std::vector<std::vector<std::uint32_t>> base_rows_;
+  std::vector<std::vector<std::size_t>> base_rows_;
   BaseDots<Real> base_;
   Matrix<Real> sample_to_base_;  // distances, [samples x base classes]
   Matrix<double> exact_base_;    // base prototypes, for close decisions
