@@ -97,7 +97,6 @@ std::vector<double> evaluate_with(const Arena& arena, const PreparedView& rows,
   // A head's score is F itself, not a distance: the largest wins.
   const Influence largest_wins(-1);
   std::vector<double> accuracy(arena.episodes.size());
-  std::vector<double> of_episode(InfluenceField::values_per_episode(shape));
   for (const EpisodeRange batch : field_batches(arena.episodes)) {
     const std::size_t count = batch.end - batch.begin;
     InfluenceField field(count, shape, largest_wins);
@@ -111,12 +110,7 @@ std::vector<double> evaluate_with(const Arena& arena, const PreparedView& rows,
                      progress(static_cast<double>(batch.begin + end) /
                               static_cast<double>(arena.episodes.size()));
                  });
-    for (std::size_t e = 0; e < count; ++e) {
-      accuracy[batch.begin + e] = percent_of_queries(field.correct_queries(e), shape);
-      if (!sink) continue;
-      field.scores(e, of_episode);
-      sink(of_episode);
-    }
+    assign_queries(field, batch, accuracy, sink);
   }
   return accuracy;
 }
