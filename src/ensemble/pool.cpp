@@ -166,8 +166,7 @@ void write_pool(const Pool& pool, const std::filesystem::path& file) {
   const ordered_json document = {
       {"format", "deepvoro-pool"}, {"version", 1}, {"members", to_json(pool)}};
   AtomicFile out(file);
-  out.write(document.dump(1));
-  out.write("\n");
+  out.write(json_text(document));
   out.commit();
 }
 

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "core/json_file.hpp"
 #include "deepvoro/core/version.hpp"
 #include "deepvoro/kernels/kernels.hpp"
 #include "deepvoro/study/evaluate.hpp"
@@ -69,9 +70,7 @@ void ResultFile::write(std::span<const EvaluationResult> results) {
   const ordered_json store = {{"path", store_path_}, {"sha256", store_sha256_}};
   ordered_json document = ordered_json::array();
   for (const EvaluationResult& result : results) document.push_back(to_json(result, store));
-  file_.write((results.size() == 1 ? document[0] : document)
-                  .dump(1, ' ', false, ordered_json::error_handler_t::replace));
-  file_.write("\n");
+  file_.write(json_text(results.size() == 1 ? document[0] : document));
   file_.commit();
 }
 

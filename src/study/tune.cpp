@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "checkpoint.hpp"
+#include "core/json_file.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/core/version.hpp"
@@ -297,8 +298,7 @@ void Tuner::write(const TuningResult& result) const {
   const ordered_json document = {
       {"format", "deepvoro-pool"}, {"version", 1}, {"tuning", tuning}, {"members", members}};
   AtomicFile file(out_);
-  file.write(document.dump(1, ' ', false, ordered_json::error_handler_t::replace));
-  file.write("\n");
+  file.write(json_text(document));
   file.commit();
 }
 
