@@ -163,6 +163,26 @@ void check(const Evaluation& request) {
   check_members_fit_method(request);
 }
 
+std::vector<Evaluation> for_methods(const Evaluation& shared, std::span<const Method> methods,
+                                    std::span<const std::size_t> shots) {
+  const bool some_have_members = std::ranges::any_of(methods, is_ensemble);
+  std::vector<Evaluation> all;
+  for (const std::size_t of_shots : shots)
+    for (const Method method : methods) {
+      Evaluation one = shared;
+      one.method = method;
+      one.plan.shape.shots = of_shots;
+      if (some_have_members && !is_ensemble(method)) {
+        one.scheme = Scheme::full;
+        one.size.reset();
+        one.oracle = false;
+      }
+      check(one);
+      all.push_back(one);
+    }
+  return all;
+}
+
 EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
                           const std::optional<std::filesystem::path>& scores_file,
                           const Progress& progress) {
