@@ -7,11 +7,13 @@
 namespace deepvoro {
 
 CLI::Validator whole_number() {
-  return {[](const std::string& text) {
+  return {[](const std::string& text) -> std::string {
             const bool digits =
                 !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-            return digits ? std::string()
-                          : fmt::format("'{}' is not a whole number of 0 or more", text);
+            constexpr std::size_t most_digits = 19;  // what 64 bits can hold
+            if (!digits) return fmt::format("'{}' is not a whole number of 0 or more", text);
+            return text.size() <= most_digits ? std::string()
+                                              : fmt::format("'{}' is too large a number", text);
           },
           ""};
 }

@@ -31,8 +31,10 @@ constexpr std::array<std::string_view, 10> kMemberKeys = {
     "view", "w", "b", "lambda", "signed", "geometry", "R", "beta", "gamma", "val_accuracy"};
 
 double weight(const JsonFields& fields, const char* key) {
+  constexpr double largest = 1e9;  // so that no sum over members overflows
   const double value = fields.number(key);
   if (value < 0) fields.fail(key, "is negative");
+  if (value > largest) fields.fail(key, "is larger than 1e9");
   return value;
 }
 

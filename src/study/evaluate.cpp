@@ -126,7 +126,9 @@ void check_members_fit_method(const Evaluation& request) {
     if (request.scheme != Scheme::full)
       throw usage_error(fmt::format("--scheme {}: method {} has no members to choose from",
                                     name(request.scheme), method));
-    if (request.epochs < 1) throw usage_error("--epochs must be at least 1");
+    constexpr std::size_t most_epochs = 1'000'000;
+    if (request.epochs < 1 || request.epochs > most_epochs)
+      throw usage_error(fmt::format("--epochs must be from 1 to {}", most_epochs));
   } else if (request.view && (request.pool || request.method != Method::vd)) {
     throw usage_error(fmt::format("--view {}: {} names its own views; put others into a pool file",
                                   *request.view,

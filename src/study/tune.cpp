@@ -268,8 +268,14 @@ void Tuner::choose_surrogates(TuningResult& result) {
 
 TuningResult Tuner::run() {
   TuningResult result{.top_k = top_k_, .resumed_steps = checkpoint_.steps().size()};
-  rank_transforms(result);
-  if (!surrogates_.empty()) choose_surrogates(result);
+  try {
+    rank_transforms(result);
+    if (!surrogates_.empty()) choose_surrogates(result);
+  } catch (...) {
+    // Nothing to go on from, and it would stand in the way of a better command.
+    if (checkpoint_.steps().empty()) checkpoint_.remove();
+    throw;
+  }
   result.steps = step_;
   if (checkpoint_.steps().size() != step_) checkpoint_.refuse_as_damaged();
   write(result);
