@@ -14,6 +14,7 @@
 #include <set>
 #include <utility>
 
+#include "core/json_file.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/backbone/collections.hpp"
 #include "deepvoro/core/error.hpp"
@@ -329,7 +330,7 @@ class Extractor {
                      {"dim", backbone_.dim()},     {"views", views_},
                      {"splits", splits},           {"provenance", provenance_}};
     AtomicFile out(request_.store / "store.json");
-    out.write(store.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+    out.write(json_text(store));
     out.commit();
   }
 
