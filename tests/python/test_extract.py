@@ -12,6 +12,7 @@ from PIL import Image
 
 torch = pytest.importorskip("torch", reason="apt-get install python3-torch")
 import models  # noqa: E402
+import safetensors  # noqa: E402
 import torch_networks  # noqa: E402
 from conftest import PROGRAM  # noqa: E402
 
@@ -100,6 +101,29 @@ def test_store_holds_the_features_of_every_split_and_view(extract, deepvoro, pic
             scale = np.abs(expected).max()
             np.testing.assert_allclose(features, expected, rtol=HALF_PRECISION, atol=HALF_PRECISION * scale)
     assert deepvoro("store", "check", tmp_path / "store").returncode == 0
+
+
+def test_a_model_goes_by_its_name_and_says_what_it_is(deepvoro, pictures, model, tmp_path):
+    tensors, metadata = safetensors.read(model[0])
+    about = {"licence": "CC0-1.0", "source": "a test", "trained_on": "noise"}
+    metadata["deepvoro"] = json.dumps({**json.loads(metadata["deepvoro"]), **about})
+    (tmp_path / "backbones").mkdir()
+    safetensors.write(tmp_path / "backbones/mine.safetensors", tensors, metadata)
+    flags = ["--views", "s32_r0_f0", "--out", tmp_path / "store"]
+    process = deepvoro("extract", pictures, "--model", "mine", *flags, env={"DEEPVORO_DATA": str(tmp_path)})
+    assert process.returncode == 0, process.stderr
+    store = json.loads((tmp_path / "store/store.json").read_text())
+    assert store["provenance"]["backbone"] == {"name": "mine", **about}
+    # Under another name it is the same model.
+    (tmp_path / "backbones/mine.safetensors").rename(tmp_path / "other.safetensors")
+    process = deepvoro("extract", pictures, "--model", tmp_path / "other.safetensors", *flags)
+    assert process.returncode == 0 and "were there already" in process.stderr
+
+
+def test_unknown_names_of_models_are_told(extract):
+    process = extract(model_file="no-such-model")
+    assert process.returncode == 3
+    assert "'no-such-model'" in process.stderr and "deepvoro backbone list" in process.stderr
 
 
 def test_batch_size_changes_rounding_at_most(extract, tmp_path):
