@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The benchmark table of networks on the CPU: pictures a second, this library against Debian's PyTorch, eager.
 
-usage: extract.py [--threads N]
+usage: extract.py [--threads N] [--networks NAME...]
 
 Both see the same 64 pictures of 84 x 84 with the same weights, scale bytes and return features in float32. PyTorch runs in
 inference mode, in channels-last or contiguous order, whichever is quicker. Features are compared before anything is timed.
@@ -16,8 +16,10 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
-import torch
+# As the program has it: threads that wait busily make both slower on a machine that does other things too.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/python"))
