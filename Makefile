@@ -4,7 +4,8 @@
 #   make test    every test
 #   make bench   the benchmark table, this program against NumPy on the same data
 #   make bench-images   JPEG decode plus resize against Pillow
-.PHONY: build demo test bench bench-images packages-build packages-test packages-bench clean
+#   make bench-extract  networks on the CPU against PyTorch
+.PHONY: build demo test bench bench-images bench-extract packages-build packages-test packages-bench packages-bench-extract clean
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
                   libhdf5-dev libzip-dev libcli11-dev libjpeg62-turbo-dev libpng-dev zlib1g-dev libtorch-dev
@@ -12,6 +13,7 @@ TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev clang-format clang-tidy python3 
                  python3-pytest python3-h5py python3-scipy python3-sklearn python3-pil python3-torch libopenblas0-pthread
 BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn python3-pil \
                   libopenblas0-pthread
+EXTRACT_PACKAGES := $(BENCH_PACKAGES) libtorch-dev python3-torch
 JOBS := $(shell nproc)
 
 build: packages-build
@@ -40,12 +42,19 @@ bench-images: packages-bench
 	cmake --build build -j $(JOBS) --target deepvoro_image_bench
 	/usr/bin/python3 bench/images.py
 
+bench-extract: packages-bench-extract
+	cmake --preset release -DDEEPVORO_BENCH=ON -DDEEPVORO_BACKBONE=ON
+	cmake --build build -j $(JOBS) --target deepvoro_extract_bench deepvoro_backbone
+	/usr/bin/python3 bench/extract.py
+
 packages-build:
 	@scripts/install_packages.sh $(BUILD_PACKAGES)
 packages-test:
 	@scripts/install_packages.sh $(TEST_PACKAGES)
 packages-bench:
 	@scripts/install_packages.sh $(BENCH_PACKAGES)
+packages-bench-extract:
+	@scripts/install_packages.sh $(EXTRACT_PACKAGES)
 
 clean:
 	rm -rf build build-dev build-asan build-tsan

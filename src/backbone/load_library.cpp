@@ -1,6 +1,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/core/error.hpp"
 #include "library_folder.hpp"
@@ -25,6 +27,8 @@ const BackboneLibrary* load() {
         fmt::format("{}: is not there, and networks need it; apt-get install libtorch-dev, then "
                     "build again with -DDEEPVORO_BACKBONE=ON ('make build' does both)",
                     file.string()));
+  // Threads of OpenMP that wait would keep cores busy that read the next pictures meanwhile.
+  ::setenv("OMP_WAIT_POLICY", "PASSIVE", 0);
   // Never closed: LibTorch cannot be unloaded.
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
