@@ -69,7 +69,7 @@ TEST_F(Registry, FindsFilesByName) {
 TEST_F(Registry, TakesPathsAsTheyAre) {
   install("mine");
   for (const std::string& path : {file("mine").string(), std::string("gone.ts"),
-                                 std::string("gone.safetensors"), std::string("no/such")})
+                                  std::string("gone.safetensors"), std::string("no/such")})
     EXPECT_EQ(backbone_file(path), path);
 }
 

@@ -6,143 +6,17 @@
 #include <cmath>
 #include <utility>
 
-#include "deepvoro/core/error.hpp"
+#include "convolution.hpp"
 #include "device.hpp"
-#include "winograd.hpp"
 
 namespace deepvoro {
-namespace {
 
 using torch::Tensor;
-
-constexpr double kMomentum = 0.1;
-
-struct Statistics {
-  Tensor weight;
-  Tensor bias;
-  Tensor mean;
-  Tensor variance;
-  bool training = false;
-
-  [[nodiscard]] Tensor apply(const Tensor& x) const {
-    return torch::batch_norm(x, weight, bias, mean, variance, training, kMomentum,
-                             kNormalisationEpsilon, true);
-  }
-};
-
-enum class Activation { none, relu, leaky };
-
-// What values below 0 are multiplied by.
-float slope(Activation activation) {
-  switch (activation) {
-    case Activation::none:
-      return 1;
-    case Activation::relu:
-      return 0;
-    case Activation::leaky:
-      return 0.1F;
-  }
-  return 1;
-}
-
-Tensor activated(Tensor x, Activation activation) {
-  switch (activation) {
-    case Activation::none:
-      break;
-    case Activation::relu:
-      return x.relu_();
-    case Activation::leaky:
-      return torch::leaky_relu_(x, slope(activation));
-  }
-  return x;
-}
-
-}  // namespace
-
-// A convolution, mostly followed by a normalisation and an activation.
-struct Network::Convolution {
-  Tensor weight;
-  Tensor bias;
-  std::optional<Statistics> norm;
-  Activation activation = Activation::none;
-  std::int64_t stride = 1;
-  std::int64_t padding = 0;
-  std::int64_t groups = 1;
-
-  std::unique_ptr<Winograd> winograd;  // once it is prepared, where there is a quicker way
-
-  // `added`, if there is any, comes before the activation.
-  [[nodiscard]] Tensor apply(const Tensor& x, const Tensor& added = {}) const {
-    if (winograd) return apply_winograd(x, added);
-    // Weights follow the type of the pictures, which may be bfloat16.
-    const auto type = x.scalar_type();
-    Tensor out = torch::conv2d(x, weight.to(type), bias.defined() ? bias.to(type) : bias, stride,
-                               padding, 1, groups);
-    if (norm) out = norm->apply(out);
-    if (added.defined()) out.add_(added);
-    return activated(std::move(out), activation);
-  }
-
-  [[nodiscard]] Tensor apply_winograd(const Tensor& x, const Tensor& added) const {
-    constexpr auto order = torch::MemoryFormat::ChannelsLast;
-    const Tensor in = x.contiguous(order);
-    const Tensor other = added.defined() ? added.contiguous(order) : added;
-    Tensor out =
-        torch::empty({in.size(0), weight.size(0), in.size(2), in.size(3)}, in.options(), order);
-    const Winograd::Pictures pictures{in.data_ptr<float>(),
-                                      out.data_ptr<float>(),
-                                      other.defined() ? other.data_ptr<float>() : nullptr,
-                                      static_cast<std::size_t>(in.size(0)),
-                                      static_cast<std::size_t>(in.size(2)),
-                                      static_cast<std::size_t>(in.size(3))};
-    const auto blocks = static_cast<std::int64_t>(winograd->blocks(pictures));
-    at::parallel_for(0, blocks, 1, [&](std::int64_t begin, std::int64_t end) {
-      winograd->run(pictures, static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
-    });
-    return out;
-  }
-
-  void prepare(torch::ScalarType type) {
-    weight = weight.detach().to(type);
-    if (bias.defined()) bias = bias.detach().to(type);
-    const auto in = static_cast<std::size_t>(weight.size(1));
-    const auto out = static_cast<std::size_t>(weight.size(0));
-    const bool is_plain = weight.size(2) == 3 && stride == 1 && groups == 1;
-    if (!is_plain || !weight.is_cpu() || type != torch::kFloat32 || !Winograd::fits(in, out))
-      return;
-    const Tensor values = weight.contiguous();
-    const Tensor shift = bias.defined() ? bias : torch::zeros({weight.size(0)});
-    winograd = std::make_unique<Winograd>(values.data_ptr<float>(), shift.data_ptr<float>(), in,
-                                          out, slope(activation));
-    weight = torch::empty_like(weight, torch::device(torch::kMeta));  // only its shape is needed
-  }
-
-  void fold() {
-    if (!norm) return;
-    const Tensor factor = norm->weight.to(torch::kFloat64) /
-                          (norm->variance.to(torch::kFloat64) + kNormalisationEpsilon).sqrt();
-    Tensor shift = norm->bias.to(torch::kFloat64) - norm->mean.to(torch::kFloat64) * factor;
-    if (bias.defined()) shift += bias.to(torch::kFloat64) * factor;
-    const auto format = weight.suggest_memory_format();
-    weight = (weight.to(torch::kFloat64) * factor.view({-1, 1, 1, 1}))
-                 .to(torch::kFloat32)
-                 .contiguous(format);
-    bias = shift.to(torch::kFloat32);
-    norm.reset();
-  }
-};
-
-// Normalisation and activation before a convolution, as wide and dense networks have them.
-struct Network::Rectifier {
-  Statistics norm;
-
-  [[nodiscard]] Tensor apply(const Tensor& x) const { return norm.apply(x).relu_(); }
-};
 
 class NetworkBuilder {
  public:
   using Step = Network::Step;
-  using Unit = std::shared_ptr<Network::Convolution>;
+  using Unit = std::shared_ptr<Convolution>;
 
   NetworkBuilder(Network& network, Network::Weights weights)
       : network_(network), weights_(weights) {}
@@ -200,7 +74,7 @@ class NetworkBuilder {
 
   Unit convolution(const std::string& name, const std::string& norm_name, const Shape& shape,
                    Activation activation) {
-    auto unit = std::make_shared<Network::Convolution>();
+    auto unit = std::make_shared<Convolution>();
     const auto kernel = static_cast<std::int64_t>(shape.kernel);
     const auto out = static_cast<std::int64_t>(shape.out);
     unit->weight = make({out, static_cast<std::int64_t>(shape.in / shape.groups), kernel, kernel});
@@ -224,7 +98,7 @@ class NetworkBuilder {
   }
 
   Step rectifier(const std::string& name, std::size_t channels) {
-    auto unit = std::make_shared<Network::Rectifier>();
+    auto unit = std::make_shared<Rectifier>();
     add_statistics(name, unit->norm, channels);
     network_.rectifiers_.push_back(unit);
     network_.dim_ = channels;
@@ -432,11 +306,11 @@ class NetworkBuilder {
 
   // Howard 2017: depthwise and pointwise convolutions in turn.
   void mobilenet(bool imagenet_stem) {
-    struct Block {
+    struct Layer {
       std::size_t out;
       std::size_t stride;
     };
-    constexpr std::array<Block, 13> blocks{{{64, 1},
+    constexpr std::array<Layer, 13> blocks{{{64, 1},
                                             {128, 2},
                                             {128, 1},
                                             {256, 2},

@@ -13,6 +13,9 @@
 
 namespace deepvoro {
 
+struct Convolution;
+struct Rectifier;
+
 // What a stage is fed is mixed with itself in another order: share * x + (1 - share) * x[order].
 struct Mix {
   std::size_t stage = 0;
@@ -63,8 +66,6 @@ class Network {
  private:
   friend class NetworkBuilder;
   using Step = std::function<torch::Tensor(const torch::Tensor&)>;
-  struct Convolution;
-  struct Rectifier;
 
   std::vector<std::vector<Step>> stages_;
   std::vector<NamedTensor> tensors_;

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "winograd.hpp"
+
+namespace deepvoro {
+
+// A normalisation of a batch, by the statistics of the batch in training and by running ones else.
+struct Statistics {
+  torch::Tensor weight;
+  torch::Tensor bias;
+  torch::Tensor mean;
+  torch::Tensor variance;
+  bool training = false;
+
+  [[nodiscard]] torch::Tensor apply(const torch::Tensor& x) const;
+};
+
+enum class Activation { none, relu, leaky };
+
+// A convolution, mostly followed by a normalisation and an activation.
+struct Convolution {
+  torch::Tensor weight;
+  torch::Tensor bias;
+  std::optional<Statistics> norm;
+  Activation activation = Activation::none;
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;
+  std::int64_t groups = 1;
+  std::unique_ptr<Winograd> winograd;  // once it is prepared, where there is a quicker way
+
+  // `added`, if there is any, comes before the activation.
+  [[nodiscard]] torch::Tensor apply(const torch::Tensor& x, const torch::Tensor& added = {}) const;
+
+  // For inference: multiplies the normalisation into the weights, which are then kept as they will
+  // be used for pictures of a type.
+  void fold();
+  void prepare(torch::ScalarType type);
+
+ private:
+  [[nodiscard]] torch::Tensor apply_winograd(const torch::Tensor& x,
+                                             const torch::Tensor& added) const;
+};
+
+// Normalisation and activation before a convolution, as wide and dense networks have them.
+struct Rectifier {
+  Statistics norm;
+
+  [[nodiscard]] torch::Tensor apply(const torch::Tensor& x) const { return norm.apply(x).relu_(); }
+};
+
+}  // namespace deepvoro
