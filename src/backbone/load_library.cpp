@@ -1,6 +1,8 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/core/error.hpp"
 
@@ -33,6 +35,9 @@ const BackboneLibrary* load() {
         fmt::format("{}: is not there, and networks need it; apt-get install libtorch-dev, then "
                     "build again with -DDEEPVORO_BACKBONE=ON ('make build' does both)",
                     file.string()));
+  // LibTorch's threads wait for each other many times a step. Unless told so before they start, they
+  // spin, and take the processor from the one that is waited for where other programs run as well.
+  ::setenv("OMP_WAIT_POLICY", "passive", 0);
   // Never closed: LibTorch cannot be unloaded.
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
