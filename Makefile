@@ -7,22 +7,22 @@
 .PHONY: build demo test bench bench-images packages-build packages-test packages-bench clean
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
-                  libhdf5-dev libzip-dev libcli11-dev libjpeg62-turbo-dev libpng-dev
+                  libhdf5-dev libzip-dev libcli11-dev libjpeg62-turbo-dev libpng-dev libtorch-dev
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev clang-format clang-tidy python3 python3-numpy \
-                 python3-pytest python3-h5py python3-scipy python3-sklearn python3-pil libopenblas0-pthread
+                 python3-pytest python3-h5py python3-scipy python3-sklearn python3-pil python3-torch libopenblas0-pthread
 BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn python3-pil \
                   libopenblas0-pthread
 JOBS := $(shell nproc)
 
 build: packages-build
-	cmake --preset release -DDEEPVORO_TESTS=OFF
+	cmake --preset release -DDEEPVORO_TESTS=OFF -DDEEPVORO_BACKBONE=ON
 	cmake --build build -j $(JOBS)
 
 demo: build
 	@scripts/demo.sh
 
 test: packages-test
-	cmake --preset release -DDEEPVORO_TESTS=ON
+	cmake --preset release -DDEEPVORO_TESTS=ON -DDEEPVORO_BACKBONE=ON
 	cmake --build build -j $(JOBS)
 	ctest --test-dir build --output-on-failure -j $(JOBS)
 	cmake --preset asan

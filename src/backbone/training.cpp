@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "deepvoro/core/error.hpp"
@@ -72,11 +73,17 @@ std::string recipe_json(const TrainingOptions& options) {
   return recipe.dump();
 }
 
-TrainingSet read_training_set(const std::filesystem::path& collection, std::size_t input_size,
-                              unsigned threads) {
+std::size_t kept_side(const TrainingOptions& options) {
+  constexpr double largest = 2;
+  const double factor = std::min(largest, 1 / std::sqrt(options.smallest_crop));
+  return static_cast<std::size_t>(std::ceil(static_cast<double>(options.size) * factor));
+}
+
+TrainingSet read_training_set(const std::filesystem::path& collection,
+                              const TrainingOptions& options) {
   const ImageDataset dataset = ImageDataset::open(collection);
   TrainingSet set;
-  set.side = input_size * 115 / 100;
+  set.side = kept_side(options);
   set.classes = dataset.classes().size();
   set.sha256 = dataset.sha256();
   if (set.classes < 2)
@@ -85,13 +92,15 @@ TrainingSet read_training_set(const std::filesystem::path& collection, std::size
   const std::size_t bytes = set.side * set.side * 3;
   set.pixels.resize(dataset.size() * bytes);
   set.labels.resize(dataset.size());
-  parallel_for(threads, dataset.size(), 16, [&](std::size_t begin, std::size_t end, unsigned) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const Image image = resized(dataset.read(i), set.side, set.side);
-      std::ranges::copy(image.pixels, set.pixels.begin() + static_cast<std::ptrdiff_t>(i * bytes));
-      set.labels[i] = static_cast<std::int64_t>(dataset.label(i));
-    }
-  });
+  parallel_for(options.compute.threads, dataset.size(), 16,
+               [&](std::size_t begin, std::size_t end, unsigned) {
+                 for (std::size_t i = begin; i < end; ++i) {
+                   const Image image = resized(dataset.read(i), set.side, set.side);
+                   std::ranges::copy(image.pixels,
+                                     set.pixels.begin() + static_cast<std::ptrdiff_t>(i * bytes));
+                   set.labels[i] = static_cast<std::int64_t>(dataset.label(i));
+                 }
+               });
   return set;
 }
 

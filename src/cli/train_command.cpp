@@ -127,7 +127,7 @@ void TrainCommand::run() {
   if (!splits.empty() && !splits.contains("base"))
     throw data_error(fmt::format("{}: has no split base to train on", images));
   const fs::path base = splits.empty() ? fs::path(images) : splits.at("base");
-  const TrainingSet set = read_training_set(base, options.size, options.compute.threads);
+  const TrainingSet set = read_training_set(base, options);
   std::optional<FewShotValidation> validation;
   if (splits.contains("val"))
     validation.emplace(splits.at("val"), options.size, out + ".val", options.compute.threads);

@@ -215,6 +215,17 @@ TEST_F(Training, RefusesWhatCannotBeTrained) {
   refused("--smallest-crop", [](TrainingOptions& options) { options.smallest_crop = 0; });
 }
 
+TEST(KeptSide, LeavesNoCropToBeEnlarged) {
+  TrainingOptions options;
+  options.size = 84;
+  options.smallest_crop = 0.49;
+  EXPECT_EQ(kept_side(options), 120);
+  options.smallest_crop = 1;
+  EXPECT_EQ(kept_side(options), 84);
+  options.smallest_crop = 0.01;
+  EXPECT_EQ(kept_side(options), 168);
+}
+
 TEST(Augmentation, WholePicturesAreScaledAlone) {
   TrainingOptions options;
   options.size = 20;

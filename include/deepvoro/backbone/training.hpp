@@ -48,7 +48,11 @@ void check(const TrainingOptions& options);
 // The options that the weights depend on, as JSON.
 [[nodiscard]] std::string recipe_json(const TrainingOptions& options);
 
-// Pictures in memory, all squares of one side, somewhat larger than what the network sees.
+// The side at which training pictures are kept: large enough that the smallest crop need not be
+// enlarged, and at most twice what the network sees.
+[[nodiscard]] std::size_t kept_side(const TrainingOptions& options);
+
+// Pictures in memory, all squares of one side.
 struct TrainingSet {
   std::size_t side = 0;
   std::vector<std::uint8_t> pixels;  // [pictures, side, side, 3]
@@ -60,7 +64,7 @@ struct TrainingSet {
 };
 
 [[nodiscard]] TrainingSet read_training_set(const std::filesystem::path& collection,
-                                            std::size_t input_size, unsigned threads);
+                                            const TrainingOptions& options);
 
 struct EpochReport {
   std::size_t epoch = 0;  // from 1
