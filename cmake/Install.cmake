@@ -15,3 +15,4 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/deepvoroConfigVersion.cma
 install(FILES ${PROJECT_BINARY_DIR}/deepvoroConfig.cmake
               ${PROJECT_BINARY_DIR}/deepvoroConfigVersion.cmake
         DESTINATION ${package_dir})
+install(DIRECTORY data/backbones DESTINATION ${CMAKE_INSTALL_DATADIR}/deepvoro)
