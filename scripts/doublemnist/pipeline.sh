@@ -26,6 +26,6 @@ fi
 
 "$deepvoro" extract "$folder/pictures" --model "$model" --views s56_r0_f0,s48_r0_f0,s64_r0_f0 --threads "$threads" --batch 256 \
   --out "$folder/store"
-"$deepvoro" evaluate "$folder/store" --method simpleshot,vd,deepvoro --normalisation un --signed --shots 1,5 --episodes "$episodes" --threads "$threads" \
+"$deepvoro" evaluate "$folder/store" --method vd,deepvoro,simpleshot --normalisation un --signed --shots 1,5 --episodes "$episodes" --threads "$threads" \
   --json "$folder/results.json"
 /usr/bin/python3 -B scripts/doublemnist/write_points.py "$folder/store" "$folder/points.csv"

@@ -16,7 +16,7 @@ CHANCE_PERCENT = 20
 
 
 def test_short_training_beats_chance_on_new_classes(deepvoro, tmp_path):
-    """400 sketches of 20 classes, half a minute; measured are 20 other classes, five ways, mean of 1 and 5 shots."""
+    """400 sketches of 20 classes, seconds; measured are 20 other classes, five ways, mean of 1 and 5 shots. Without training it is 45 %."""
     flags = ["--backbone", "conv4", "--width", "16,32,64,64", "--size", "28", "--procedure", "softmax", "--batch", "32",
              "--jitter", "0", "--smallest-crop", "0.6", "--epochs", "20", "--validate-every", "20", "--seed", "0", "--threads", "1"]
     process = deepvoro("train", PICTURES, *flags, "--out", tmp_path / "model.safetensors")
