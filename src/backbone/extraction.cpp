@@ -14,6 +14,7 @@
 #include <set>
 #include <utility>
 
+#include "core/json_file.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/backbone/collections.hpp"
 #include "deepvoro/core/error.hpp"
@@ -158,7 +159,8 @@ class Extractor {
     for (const auto& entry : splits_) total_ += wanted.size() * entry.second.size();
     start_ = std::chrono::steady_clock::now();
     for (const View& view : wanted) add(view);
-    result_.seconds = seconds();
+    result_.seconds = seconds_since(start_);
+    if (result_.pictures > 0) result_.pictures_per_second = speed();
     for (const auto& [split, pictures] : splits_)
       for (const BadPicture& bad : pictures.bad())
         result_.skipped.push_back(fmt::format("{}: {}", split, bad.reason));
@@ -291,14 +293,24 @@ class Extractor {
   }
 
   void report(std::size_t pictures) {
+    if (result_.pictures == 0) {
+      first_batch_ = pictures;
+      first_batch_end_ = std::chrono::steady_clock::now();
+    }
     result_.pictures += pictures;
     if (progress_)
-      progress_(static_cast<double>(result_.pictures) / static_cast<double>(total_),
-                static_cast<double>(result_.pictures) / seconds());
+      progress_(static_cast<double>(result_.pictures) / static_cast<double>(total_), speed());
   }
 
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  // In the first batch the network makes itself ready.
+  [[nodiscard]] double speed() const {
+    if (result_.pictures == first_batch_)
+      return static_cast<double>(result_.pictures) / seconds_since(start_);
+    return static_cast<double>(result_.pictures - first_batch_) / seconds_since(first_batch_end_);
+  }
+
+  [[nodiscard]] static double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
   void write_labels() const {
@@ -318,7 +330,7 @@ class Extractor {
                      {"dim", backbone_.dim()},     {"views", views_},
                      {"splits", splits},           {"provenance", provenance_}};
     AtomicFile out(request_.store / "store.json");
-    out.write(store.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+    out.write(json_text(store));
     out.commit();
   }
 
@@ -332,6 +344,8 @@ class Extractor {
   ExtractionResult result_;
   std::size_t total_ = 0;
   std::chrono::steady_clock::time_point start_;
+  std::size_t first_batch_ = 0;
+  std::chrono::steady_clock::time_point first_batch_end_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/image/dataset.hpp"
@@ -22,14 +23,11 @@ constexpr std::array kProcedureNames{"softmax", "rotation", "mixup", "s2m2"};
 }  // namespace
 
 Procedure procedure_named(const std::string& name) {
-  for (std::size_t i = 0; i < kProcedureNames.size(); ++i)
-    if (name == kProcedureNames[i]) return static_cast<Procedure>(i);
-  throw usage_error(
-      fmt::format("'{}' is no procedure; they are softmax, rotation, mixup, s2m2", name));
+  return value_named<Procedure>(name, kProcedureNames, "'{}' is no procedure; they are {}");
 }
 
 const char* name(Procedure procedure) {
-  return kProcedureNames[static_cast<std::size_t>(procedure)];
+  return name_of(procedure, kProcedureNames);
 }
 
 void check(const TrainingOptions& options) {

@@ -2,16 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cstdint>
+#include <system_error>
+
 #include "deepvoro/core/parallel.hpp"
 
 namespace deepvoro {
 
 CLI::Validator whole_number() {
-  return {[](const std::string& text) {
-            const bool digits =
-                !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-            return digits ? std::string()
-                          : fmt::format("'{}' is not a whole number of 0 or more", text);
+  return {[](const std::string& text) -> std::string {
+            std::uint64_t value = 0;
+            const char* end = text.data() + text.size();
+            const auto parsed = std::from_chars(text.data(), end, value);
+            if (parsed.ptr != end || parsed.ec == std::errc::invalid_argument)
+              return fmt::format("'{}' is not a whole number of 0 or more", text);
+            return parsed.ec == std::errc() ? "" : fmt::format("'{}' is too large a number", text);
           },
           ""};
 }

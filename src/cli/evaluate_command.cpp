@@ -41,7 +41,6 @@ struct EvaluateCommand {
   std::vector<std::size_t> shots{1};
   EpisodeOptions episodes;
   std::string scheme = "full";
-  std::optional<std::size_t> size;
   std::string pool;
   std::string view;
   std::string lr;
@@ -56,34 +55,21 @@ struct EvaluateCommand {
  private:
   [[nodiscard]] std::vector<Evaluation> requests() const;
   void check_flags_have_a_method() const;
+  void note_other_shots() const;
 };
 
 std::vector<Evaluation> EvaluateCommand::requests() const {
-  const bool some_have_members = std::ranges::any_of(
-      methods, [](const std::string& method) { return is_ensemble(method_named(method)); });
-  std::vector<Evaluation> all;
-  for (const std::size_t of_shots : shots)
-    for (const std::string& method : methods) {
-      Evaluation one = request;
-      one.method = method_named(method);
-      one.plan = episodes.resolved();
-      one.plan.shape.shots = of_shots;
-      one.scheme = scheme_named(scheme);
-      one.size = size;
-      if (some_have_members && !is_ensemble(one.method)) {  // the scheme is meant for the others
-        one.scheme = Scheme::full;
-        one.size.reset();
-        one.oracle = false;
-      }
-      if (!pool.empty()) one.pool = pool;
-      if (!view.empty()) one.view = view;
-      if (!lr.empty()) one.lr = logistic_kind_named(lr);
-      if (!normalisation.empty()) one.normalisation = normalisation_named(normalisation);
-      if (epochs) one.epochs = *epochs;
-      check(one);
-      all.push_back(one);
-    }
-  return all;
+  std::vector<Method> named;
+  for (const std::string& method : methods) named.push_back(method_named(method));
+  Evaluation shared = request;
+  shared.plan = episodes.resolved();
+  shared.scheme = scheme_named(scheme);
+  if (!pool.empty()) shared.pool = pool;
+  if (!view.empty()) shared.view = view;
+  if (!lr.empty()) shared.lr = logistic_kind_named(lr);
+  if (!normalisation.empty()) shared.normalisation = normalisation_named(normalisation);
+  if (epochs) shared.epochs = *epochs;
+  return for_methods(shared, named, shots);
 }
 
 // A flag that no method listens to was meant for another one.
@@ -198,7 +184,7 @@ void add_evaluate_command(CLI::App& program) {
   app->add_option("--scheme", command->scheme,
                   "which members take part: full, random (needs --size), guided (chosen on val)")
       ->capture_default_str();
-  app->add_option("--size", command->size, "number of members for random, or to fix that of guided")
+  app->add_option("--size", request.size, "number of members for random, or to fix that of guided")
       ->check(whole_number());
   app->add_option("--pool", command->pool, "JSON file of members, instead of the method's own");
   app->add_option("--view", command->view, "view of vd and of heads, instead of the first");

@@ -63,7 +63,7 @@ void ExtractCommand::run() {
              result.views_made == 1 ? "view" : "views", backbone->dim());
   if (result.pictures > 0)
     fmt::print(", {} pictures in {:.1f} s, {:.0f} pictures/s", result.pictures, result.seconds,
-               static_cast<double>(result.pictures) / result.seconds);
+               result.pictures_per_second);
   if (!result.skipped.empty()) fmt::print(", {} pictures skipped", result.skipped.size());
   fmt::print("\n");
 }

@@ -146,11 +146,6 @@ void DistancePass<Real>::plan_measuring(std::span<const std::size_t> labels) {
 }
 
 template <class Real>
-const Real* DistancePass<Real>::dots_at(std::size_t episode) const {
-  return dots_.row(episode * episodes_.shape().ways);
-}
-
-template <class Real>
 Real DistancePass<Real>::prototype_squared_norm(std::size_t episode, std::size_t way) const {
   if (!prototype_norms_.empty()) return prototype_norms_[episode * episodes_.shape().ways + way];
   return sample_norms_[episodes_[first_episode_ + episode].support[way]];

@@ -42,7 +42,9 @@ class DistancePass {
 
   // Results for one episode, counted from the beginning of the range: [ways x queries], with rows
   // as long as padded(queries) and zeros behind the last query.
-  [[nodiscard]] const Real* dots(std::size_t episode) const { return dots_at(episode); }
+  [[nodiscard]] const Real* dots(std::size_t episode) const {
+    return dots_.row(episode * episodes_.shape().ways);
+  }
   [[nodiscard]] Real sample_squared_norm(std::size_t sample) const { return sample_norms_[sample]; }
   [[nodiscard]] Real prototype_squared_norm(std::size_t episode, std::size_t way) const;
 
@@ -73,7 +75,6 @@ class DistancePass {
     return episodes_.shape().ways + episodes_.shape().queries;
   }
   [[nodiscard]] Real* out_of_unit(std::size_t unit);
-  [[nodiscard]] const Real* dots_at(std::size_t episode) const;
 
   const EpisodeList& episodes_;
   std::size_t first_episode_;

@@ -18,6 +18,17 @@ std::vector<EpisodeRange> field_batches(const EpisodeList& episodes) {
   return batches;
 }
 
+void assign_queries(const InfluenceField& field, EpisodeRange batch, std::span<double> accuracy,
+                    const ScoreSink& scores) {
+  std::vector<double> of_episode(InfluenceField::values_per_episode(field.shape()));
+  for (std::size_t e = batch.begin; e < batch.end; ++e) {
+    accuracy[e] = percent_of_queries(field.correct_queries(e - batch.begin), field.shape());
+    if (!scores) continue;
+    field.scores(e - batch.begin, of_episode);
+    scores(of_episode);
+  }
+}
+
 Progress part_of(const Progress& whole, std::size_t index, std::size_t count) {
   if (!whole) return {};
   return [=](double fraction) {
@@ -41,21 +52,14 @@ std::vector<std::uint64_t> correct_of_each_member(const Arena& arena, const Pool
 
 std::vector<double> evaluate_ensemble(const Arena& arena, const Selection& selection,
                                       const ScoreSink& scores, const Progress& progress) {
-  const EpisodeShape& shape = arena.episodes.shape();
   const Pool members = picked(selection.members(), streaming_order(selection.members()));
   std::vector<double> accuracy(arena.episodes.size());
-  std::vector<double> of_episode(InfluenceField::values_per_episode(shape));
   const auto batches = field_batches(arena.episodes);
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const EpisodeRange batch = batches[i];
-    InfluenceField field(batch.end - batch.begin, shape, arena.influence);
+    InfluenceField field(batch.end - batch.begin, arena.episodes.shape(), arena.influence);
     add_members(arena, members, batch, field, {}, part_of(progress, i, batches.size()));
-    for (std::size_t e = batch.begin; e < batch.end; ++e) {
-      accuracy[e] = percent_of_queries(field.correct_queries(e - batch.begin), shape);
-      if (!scores) continue;
-      field.scores(e - batch.begin, of_episode);
-      scores(of_episode);
-    }
+    assign_queries(field, batch, accuracy, scores);
   }
   return accuracy;
 }

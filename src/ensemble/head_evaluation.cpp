@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 
+#include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/ensemble/influence_field.hpp"
@@ -96,7 +97,6 @@ std::vector<double> evaluate_with(const Arena& arena, const PreparedView& rows,
   // A head's score is F itself, not a distance: the largest wins.
   const Influence largest_wins(-1);
   std::vector<double> accuracy(arena.episodes.size());
-  std::vector<double> of_episode(InfluenceField::values_per_episode(shape));
   for (const EpisodeRange batch : field_batches(arena.episodes)) {
     const std::size_t count = batch.end - batch.begin;
     InfluenceField field(count, shape, largest_wins);
@@ -110,12 +110,7 @@ std::vector<double> evaluate_with(const Arena& arena, const PreparedView& rows,
                      progress(static_cast<double>(batch.begin + end) /
                               static_cast<double>(arena.episodes.size()));
                  });
-    for (std::size_t e = 0; e < count; ++e) {
-      accuracy[batch.begin + e] = percent_of_queries(field.correct_queries(e), shape);
-      if (!sink) continue;
-      field.scores(e, of_episode);
-      sink(of_episode);
-    }
+    assign_queries(field, batch, accuracy, sink);
   }
   return accuracy;
 }
@@ -123,23 +118,20 @@ std::vector<double> evaluate_with(const Arena& arena, const PreparedView& rows,
 }  // namespace
 
 Normalisation normalisation_named(const std::string& name) {
-  for (std::size_t i = 0; i < kNormalisationNames.size(); ++i)
-    if (name == kNormalisationNames[i]) return static_cast<Normalisation>(i);
-  throw usage_error(fmt::format("--normalisation {}: unknown; use un, l2n or cl2n", name));
+  return value_named<Normalisation>(name, kNormalisationNames,
+                                    "--normalisation {}: unknown; use un, l2n or cl2n");
 }
 
 const char* name(Normalisation normalisation) {
-  return kNormalisationNames[static_cast<std::size_t>(normalisation)];
+  return name_of(normalisation, kNormalisationNames);
 }
 
 LogisticKind logistic_kind_named(const std::string& name) {
-  for (std::size_t i = 0; i < kLogisticNames.size(); ++i)
-    if (name == kLogisticNames[i]) return static_cast<LogisticKind>(i);
-  throw usage_error(fmt::format("--lr {}: unknown; use voronoi or power", name));
+  return value_named<LogisticKind>(name, kLogisticNames, "--lr {}: unknown; use voronoi or power");
 }
 
 const char* name(LogisticKind kind) {
-  return kLogisticNames[static_cast<std::size_t>(kind)];
+  return name_of(kind, kLogisticNames);
 }
 
 void check_head(const FeatureStore& store, const std::string& split,

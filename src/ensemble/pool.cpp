@@ -7,6 +7,7 @@
 #include <array>
 
 #include "core/json_file.hpp"
+#include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "features/json_fields.hpp"
@@ -30,8 +31,10 @@ constexpr std::array<std::string_view, 10> kMemberKeys = {
     "view", "w", "b", "lambda", "signed", "geometry", "R", "beta", "gamma", "val_accuracy"};
 
 double weight(const JsonFields& fields, const char* key) {
+  constexpr double largest = 1e9;  // so that no sum over members overflows
   const double value = fields.number(key);
   if (value < 0) fields.fail(key, "is negative");
+  if (value > largest) fields.fail(key, "is larger than 1e9");
   return value;
 }
 
@@ -84,14 +87,11 @@ Pool picked(const Pool& pool, std::span<const std::size_t> which) {
 }
 
 Method method_named(const std::string& name) {
-  for (std::size_t i = 0; i < kMethodNames.size(); ++i)
-    if (name == kMethodNames[i]) return static_cast<Method>(i);
-  throw usage_error(
-      fmt::format("--method {}: unknown; use {}", name, fmt::join(kMethodNames, ", ")));
+  return value_named<Method>(name, kMethodNames, "--method {}: unknown; use {}");
 }
 
 const char* name(Method method) {
-  return kMethodNames[static_cast<std::size_t>(method)];
+  return name_of(method, kMethodNames);
 }
 
 bool is_ensemble(Method method) {
@@ -168,8 +168,7 @@ void write_pool(const Pool& pool, const std::filesystem::path& file) {
   const ordered_json document = {
       {"format", "deepvoro-pool"}, {"version", 1}, {"members", to_json(pool)}};
   AtomicFile out(file);
-  out.write(document.dump(1));
-  out.write("\n");
+  out.write(json_text(document));
   out.commit();
 }
 

@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 
+#include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/random.hpp"
 
 namespace deepvoro {
 namespace {
+
+constexpr std::array kProtocolNames = {"deepvoro", "dc"};
 
 using ClassRows = std::vector<std::vector<SampleIndex>>;
 
@@ -90,13 +94,11 @@ void EpisodeList::append_way(std::span<const SampleIndex> support_then_query) {
 }
 
 Protocol protocol_named(const std::string& name) {
-  if (name == "deepvoro") return Protocol::deepvoro;
-  if (name == "dc") return Protocol::dc;
-  throw usage_error(fmt::format("--protocol {}: unknown; use deepvoro or dc", name));
+  return value_named<Protocol>(name, kProtocolNames, "--protocol {}: unknown; use deepvoro or dc");
 }
 
 const char* name(Protocol protocol) {
-  return protocol == Protocol::dc ? "dc" : "deepvoro";
+  return name_of(protocol, kProtocolNames);
 }
 
 EpisodeList draw_episodes(const SamplePool& samples, const EpisodeShape& shape, Protocol protocol,

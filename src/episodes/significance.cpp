@@ -5,19 +5,14 @@
 #include <limits>
 #include <numbers>
 
+#include "core/whole_power.hpp"
 #include "deepvoro/core/error.hpp"
+#include "moments.hpp"
 
 // Only additions, multiplications, divisions and square roots: the same bits on every machine,
 // which the logarithms and gamma functions of C libraries do not promise.
 namespace deepvoro {
 namespace {
-
-double whole_power(double base, std::size_t exponent) {
-  double result = 1;
-  for (; exponent > 0; exponent /= 2, base *= base)
-    if (exponent % 2 == 1) result *= base;
-  return result;
-}
 
 // 1 / B(n/2, 1/2), from B(n/2 + 1, 1/2) = B(n/2, 1/2) * n / (n + 1).
 double inverse_beta_of_half(std::size_t n) {
@@ -88,11 +83,7 @@ double student_t_two_sided(double t, std::size_t degrees_of_freedom) {
 std::optional<TTest> t_test(std::span<const double> differences) {
   if (differences.size() < 2) return {};
   const auto count = static_cast<double>(differences.size());
-  double sum = 0;
-  for (const double value : differences) sum += value;
-  const double mean = sum / count;
-  double squares = 0;
-  for (const double value : differences) squares += (value - mean) * (value - mean);
+  const auto [mean, squares] = moments(differences);
   const std::size_t degrees = differences.size() - 1;
   const bool all_equal =
       std::ranges::adjacent_find(differences, std::ranges::not_equal_to{}) == differences.end();

@@ -5,17 +5,14 @@
 #include <vector>
 
 #include "deepvoro/core/error.hpp"
+#include "moments.hpp"
 
 namespace deepvoro {
 
 Estimate estimate(std::span<const double> values) {
   if (values.empty()) throw internal_error("the mean of no values was asked for");
   const auto count = static_cast<double>(values.size());
-  double sum = 0;
-  for (const double value : values) sum += value;
-  const double mean = sum / count;
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
+  const auto [mean, squares] = moments(values);
   return {mean, 1.96 * std::sqrt(squares / count) / std::sqrt(count)};
 }
 

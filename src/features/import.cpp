@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json_file.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
@@ -202,7 +203,7 @@ class Importer {
                      {"provenance", provenance()}};
     AtomicFile out(folder_ / "store.json");
     // File names and notes may be in any encoding; what is not UTF-8 is replaced.
-    out.write(store.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+    out.write(json_text(store));
     out.commit();
   }
 

@@ -189,6 +189,13 @@ std::vector<std::size_t> FeatureStore::labels(const std::string& split) const {
   return labels;
 }
 
+std::vector<std::vector<std::size_t>> FeatureStore::rows_by_class(const std::string& split) const {
+  const std::vector<std::size_t> of_rows = labels(split);
+  std::vector<std::vector<std::size_t>> rows(this->split(split).classes.size());
+  for (std::size_t row = 0; row < of_rows.size(); ++row) rows[of_rows[row]].push_back(row);
+  return rows;
+}
+
 FeatureRows FeatureStore::features(const std::string& split, const std::string& view) const {
   const std::size_t samples = this->split(split).samples;
   if (!has_view(view))

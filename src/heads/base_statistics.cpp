@@ -12,18 +12,14 @@
 namespace deepvoro {
 namespace {
 
-std::vector<std::vector<std::size_t>> rows_of_classes(const FeatureStore& store) {
-  const FeatureStore::Split& base = store.split("base");
-  const std::vector<std::size_t> labels = store.labels("base");
-  std::vector<std::vector<std::size_t>> rows(base.classes.size());
-  for (std::size_t row = 0; row < labels.size(); ++row) rows[labels[row]].push_back(row);
+void check_covariances(const std::vector<std::vector<std::size_t>>& rows,
+                       const FeatureStore& store) {
   for (std::size_t c = 0; c < rows.size(); ++c)
     if (rows[c].size() < 2)
       throw data_error(
           fmt::format("{}: class '{}' of split base has {} samples, a covariance needs 2; remove "
                       "it or add samples",
-                      store.folder().string(), base.classes[c], rows[c].size()));
-  return rows;
+                      store.folder().string(), store.split("base").classes[c], rows[c].size()));
 }
 
 }  // namespace
@@ -43,7 +39,8 @@ std::vector<double> base_mean(const FeatureStore& store, const std::string& view
 
 BaseStatistics::BaseStatistics(const FeatureStore& store, const std::string& view,
                                unsigned threads) {
-  const auto rows_of = rows_of_classes(store);
+  const auto rows_of = store.rows_by_class("base");
+  check_covariances(rows_of, store);
   const PreparedView rows(store, "base", view, {}, threads);
   means_ = Matrix<double>(rows_of.size(), rows.dim());
   deviations_ = Matrix<float>(rows.rows(), rows.dim());

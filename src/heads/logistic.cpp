@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/whole_power.hpp"
 #include "deepvoro/heads/nearest_mean.hpp"
 #include "deepvoro/kernels/head_kernels.hpp"
 
@@ -13,17 +14,10 @@ constexpr std::size_t kBatch = 64;
 constexpr std::size_t kFloatDim = 64;
 constexpr double kRate = 0.01;
 
-double power_of(double base, std::size_t exponent) {
-  double result = 1;
-  for (; exponent > 0; exponent /= 2, base *= base)
-    if (exponent % 2 == 1) result *= base;
-  return result;
-}
-
 kernels::AdamStep adam_of(std::size_t number) {
   kernels::AdamStep step;
-  step.rate = kRate / (1 - power_of(step.keep_mean, number));
-  step.root_scale = 1 / std::sqrt(1 - power_of(step.keep_square, number));
+  step.rate = kRate / (1 - whole_power(step.keep_mean, number));
+  step.root_scale = 1 / std::sqrt(1 - whole_power(step.keep_square, number));
   return step;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <csetjmp>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -18,6 +19,26 @@ struct StoredImage {
                                       const ImageLimits& limits);
 [[nodiscard]] StoredImage decode_png(std::span<const std::byte> file, const std::string& name,
                                      const ImageLimits& limits);
+
+// What readers on top of libjpeg and libpng share. These report an error by a function that must
+// not return: it jumps back to attempt(), which calls the reader's fail(). No object with a
+// destructor may live in the frames between.
+template <class Reader>
+class JumpsBack {
+ protected:
+  template <class Calls>
+  void attempt(const Calls& calls) {
+    if (setjmp(back_) == 0) {
+      calls();
+      return;
+    }
+    static_cast<Reader*>(this)->fail();
+  }
+  [[noreturn]] void jump_back() { std::longjmp(back_, 1); }
+
+ private:
+  std::jmp_buf back_{};
+};
 
 // Throws when a picture of this size may not be read.
 void check_limits(std::size_t width, std::size_t height, const std::string& name,

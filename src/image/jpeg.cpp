@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <csetjmp>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -24,9 +23,7 @@ constexpr std::size_t kRowsAtOnce = 16;
 constexpr int kMostScans = 200;
 constexpr std::string_view kExifHead{"Exif\0\0", 6};
 
-// libjpeg reports an error by a function that must not return. It jumps back to attempt(); no
-// object with a destructor lives in the frames between.
-class JpegReader {
+class JpegReader : private JumpsBack<JpegReader> {
  public:
   JpegReader(std::span<const std::byte> file, const std::string& name) : name_(name) {
     decoder_.err = jpeg_std_error(&errors_);
@@ -94,25 +91,18 @@ class JpegReader {
   }
 
  private:
+  friend class JumpsBack<JpegReader>;
+
   static JpegReader* self(j_common_ptr decoder) {
     return static_cast<JpegReader*>(decoder->client_data);
   }
 
-  [[noreturn]] static void leave(j_common_ptr decoder) { std::longjmp(self(decoder)->back_, 1); }
+  [[noreturn]] static void leave(j_common_ptr decoder) { self(decoder)->jump_back(); }
 
   // Pixels are lost. Other warnings are about what can be passed over.
   static bool is_damage(int code) {
     return code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE ||
            code == JWRN_MUST_RESYNC || code == JWRN_ARITH_BAD_CODE;
-  }
-
-  template <class Calls>
-  void attempt(const Calls& calls) {
-    if (setjmp(back_) == 0) {
-      calls();
-      return;
-    }
-    fail();
   }
 
   [[noreturn]] void fail() {
@@ -128,7 +118,6 @@ class JpegReader {
   jpeg_decompress_struct decoder_{};
   jpeg_error_mgr errors_{};
   jpeg_progress_mgr progress_{};
-  std::jmp_buf back_{};
   bool too_many_scans_ = false;
 };
 

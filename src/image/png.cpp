@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <csetjmp>
 #include <cstdio>
 #include <cstring>
 #include <vector>
@@ -14,8 +13,7 @@ namespace {
 
 constexpr std::size_t kChannels = 3;
 
-// As with libjpeg: an error jumps back to attempt(), past nothing that has a destructor.
-class PngReader {
+class PngReader : private JumpsBack<PngReader> {
  public:
   PngReader(std::span<const std::byte> file, const std::string& name, const ImageLimits& limits)
       : name_(name), rest_(file) {
@@ -73,10 +71,12 @@ class PngReader {
   }
 
  private:
+  friend class JumpsBack<PngReader>;
+
   static void on_error(png_structp png, png_const_charp message) {
     auto* self = static_cast<PngReader*>(png_get_error_ptr(png));
     std::snprintf(self->message_.data(), self->message_.size(), "%s", message);
-    std::longjmp(self->back_, 1);
+    self->jump_back();
   }
   static void on_warning(png_structp /*png*/, png_const_charp /*message*/) {}
   static void on_read(png_structp png, png_bytep to, std::size_t count) {
@@ -98,15 +98,6 @@ class PngReader {
     }
   }
 
-  template <class Calls>
-  void attempt(const Calls& calls) {
-    if (setjmp(back_) == 0) {
-      calls();
-      return;
-    }
-    fail();
-  }
-
   [[noreturn]] void fail() {
     destroy();
     if (truncated_) throw_truncated(name_, "PNG");
@@ -119,7 +110,6 @@ class PngReader {
   std::span<const std::byte> rest_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
-  std::jmp_buf back_{};
   std::array<char, 200> message_{};
   bool truncated_ = false;
 };

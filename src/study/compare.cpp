@@ -229,8 +229,7 @@ void write_comparisons(std::span<const Comparison> comparisons, const std::files
                                  {"comparisons", list},
                                  {"program", {{"version", version()}, {"commit", commit()}}}};
   AtomicFile out(file);
-  out.write(document.dump(1, ' ', false, ordered_json::error_handler_t::replace));
-  out.write("\n");
+  out.write(json_text(document));
   out.commit();
 }
 

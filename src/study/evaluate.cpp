@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 
+#include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/ensemble/ensemble.hpp"
@@ -125,7 +126,9 @@ void check_members_fit_method(const Evaluation& request) {
     if (request.scheme != Scheme::full)
       throw usage_error(fmt::format("--scheme {}: method {} has no members to choose from",
                                     name(request.scheme), method));
-    if (request.epochs < 1) throw usage_error("--epochs must be at least 1");
+    constexpr std::size_t most_epochs = 1'000'000;
+    if (request.epochs < 1 || request.epochs > most_epochs)
+      throw usage_error(fmt::format("--epochs must be from 1 to {}", most_epochs));
   } else if (request.view && (request.pool || request.method != Method::vd)) {
     throw usage_error(fmt::format("--view {}: {} names its own views; put others into a pool file",
                                   *request.view,
@@ -136,13 +139,12 @@ void check_members_fit_method(const Evaluation& request) {
 }  // namespace
 
 Scheme scheme_named(const std::string& name) {
-  for (std::size_t i = 0; i < kSchemeNames.size(); ++i)
-    if (name == kSchemeNames[i]) return static_cast<Scheme>(i);
-  throw usage_error(fmt::format("--scheme {}: unknown; use full, random or guided", name));
+  return value_named<Scheme>(name, kSchemeNames,
+                             "--scheme {}: unknown; use full, random or guided");
 }
 
 const char* name(Scheme scheme) {
-  return kSchemeNames[static_cast<std::size_t>(scheme)];
+  return name_of(scheme, kSchemeNames);
 }
 
 void check(const Evaluation& request) {
@@ -161,6 +163,26 @@ void check(const Evaluation& request) {
   if (request.oracle && request.scheme != Scheme::guided)
     throw usage_error("--oracle goes with --scheme guided");
   check_members_fit_method(request);
+}
+
+std::vector<Evaluation> for_methods(const Evaluation& shared, std::span<const Method> methods,
+                                    std::span<const std::size_t> shots) {
+  const bool some_have_members = std::ranges::any_of(methods, is_ensemble);
+  std::vector<Evaluation> all;
+  for (const std::size_t of_shots : shots)
+    for (const Method method : methods) {
+      Evaluation one = shared;
+      one.method = method;
+      one.plan.shape.shots = of_shots;
+      if (some_have_members && !is_ensemble(method)) {
+        one.scheme = Scheme::full;
+        one.size.reset();
+        one.oracle = false;
+      }
+      check(one);
+      all.push_back(one);
+    }
+  return all;
 }
 
 EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,

@@ -1,9 +1,11 @@
 #include <nlohmann/json.hpp>
 
+#include "core/json_file.hpp"
 #include "deepvoro/core/version.hpp"
 #include "deepvoro/kernels/kernels.hpp"
 #include "deepvoro/study/evaluate.hpp"
 #include "ensemble/pool_json.hpp"
+#include "plan_json.hpp"
 
 namespace deepvoro {
 namespace {
@@ -26,26 +28,19 @@ ordered_json to_json(const HeadConfiguration& head) {
 
 ordered_json to_json(const EvaluationResult& result, const ordered_json& store) {
   const Evaluation& request = result.request;
-  ordered_json object = {
-      {"format", "deepvoro-result"},
-      {"version", 1},
-      {"method", name(request.method)},
-      {"split", request.split},
-      {"ways", request.plan.shape.ways},
-      {"shots", request.plan.shape.shots},
-      {"queries", request.plan.shape.queries},
-      {"episodes", request.plan.count},
-      {"seed", request.plan.seed},
-      {"protocol", name(request.plan.protocol)},
-      {"scheme", name(request.scheme)},
-      {"alpha", request.alpha},
-      {"accuracy", result.accuracy.mean},
-      {"ci95", result.accuracy.ci95},
-      {"episode_accuracy", result.episode_accuracy},
-      {"members", result.member_count()},
-      {"pool",
-       result.head ? ordered_json::array({to_json(*result.head)}) : to_json(result.members)},
-  };
+  ordered_json object = {{"format", "deepvoro-result"},
+                         {"version", 1},
+                         {"method", name(request.method)},
+                         {"split", request.split}};
+  add_plan(object, request.plan);
+  object["scheme"] = name(request.scheme);
+  object["alpha"] = request.alpha;
+  object["accuracy"] = result.accuracy.mean;
+  object["ci95"] = result.accuracy.ci95;
+  object["episode_accuracy"] = result.episode_accuracy;
+  object["members"] = result.member_count();
+  object["pool"] =
+      result.head ? ordered_json::array({to_json(*result.head)}) : to_json(result.members);
   if (result.guidance)
     object["guided"] = {{"pool_size", result.guidance->pool_size},
                         {"val_accuracy", result.guidance->val_accuracy}};
@@ -75,9 +70,7 @@ void ResultFile::write(std::span<const EvaluationResult> results) {
   const ordered_json store = {{"path", store_path_}, {"sha256", store_sha256_}};
   ordered_json document = ordered_json::array();
   for (const EvaluationResult& result : results) document.push_back(to_json(result, store));
-  file_.write((results.size() == 1 ? document[0] : document)
-                  .dump(1, ' ', false, ordered_json::error_handler_t::replace));
-  file_.write("\n");
+  file_.write(json_text(results.size() == 1 ? document[0] : document));
   file_.commit();
 }
 

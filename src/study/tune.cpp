@@ -12,12 +12,14 @@
 #include <utility>
 
 #include "checkpoint.hpp"
+#include "core/json_file.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/core/version.hpp"
 #include "deepvoro/ensemble/ensemble.hpp"
 #include "deepvoro/ensemble/influence_field.hpp"
 #include "ensemble/pool_json.hpp"
+#include "plan_json.hpp"
 
 namespace deepvoro {
 namespace {
@@ -110,20 +112,15 @@ ordered_json described(const Tuning& request, std::size_t top_k, const std::stri
     grid["neighbours"] = request.grid.neighbours;
     grid["betas"] = request.grid.betas;
   }
-  return {{"method", name(request.method)},
-          {"split", kSplit},
-          {"ways", request.plan.shape.ways},
-          {"shots", request.plan.shape.shots},
-          {"queries", request.plan.shape.queries},
-          {"episodes", request.plan.count},
-          {"seed", request.plan.seed},
-          {"protocol", name(request.plan.protocol)},
-          {"views", request.views},
-          {"signed", request.is_signed},
-          {"top_k", top_k},
-          {"grid", grid},
-          {"store", {{"sha256", store_sha256}}},
-          {"program", {{"version", version()}, {"commit", commit()}}}};
+  ordered_json object = {{"method", name(request.method)}, {"split", kSplit}};
+  add_plan(object, request.plan);
+  object["views"] = request.views;
+  object["signed"] = request.is_signed;
+  object["top_k"] = top_k;
+  object["grid"] = grid;
+  object["store"] = {{"sha256", store_sha256}};
+  object["program"] = {{"version", version()}, {"commit", commit()}};
+  return object;
 }
 
 std::filesystem::path checkpoint_file(const std::filesystem::path& out) {
@@ -271,8 +268,14 @@ void Tuner::choose_surrogates(TuningResult& result) {
 
 TuningResult Tuner::run() {
   TuningResult result{.top_k = top_k_, .resumed_steps = checkpoint_.steps().size()};
-  rank_transforms(result);
-  if (!surrogates_.empty()) choose_surrogates(result);
+  try {
+    rank_transforms(result);
+    if (!surrogates_.empty()) choose_surrogates(result);
+  } catch (...) {
+    // Nothing to go on from, and it would stand in the way of a better command.
+    if (checkpoint_.steps().empty()) checkpoint_.remove();
+    throw;
+  }
   result.steps = step_;
   if (checkpoint_.steps().size() != step_) checkpoint_.refuse_as_damaged();
   write(result);
@@ -301,8 +304,7 @@ void Tuner::write(const TuningResult& result) const {
   const ordered_json document = {
       {"format", "deepvoro-pool"}, {"version", 1}, {"tuning", tuning}, {"members", members}};
   AtomicFile file(out_);
-  file.write(document.dump(1, ' ', false, ordered_json::error_handler_t::replace));
-  file.write("\n");
+  file.write(json_text(document));
   file.commit();
 }
 

@@ -77,6 +77,7 @@ class Training : public ::testing::Test {
     options_.epochs = 4;
     options_.batch = 16;
     options_.compute.threads = 1;
+    options_.keep_every_seconds = 0;
   }
   void TearDown() override { fs::remove_all(folder_); }
 

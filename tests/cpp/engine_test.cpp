@@ -20,6 +20,7 @@ namespace deepvoro {
 namespace {
 
 using testing::expect_error;
+using testing::plain_correct_queries;
 using testing::plain_terms;
 using testing::random_split;
 using testing::StoreData;
@@ -174,8 +175,8 @@ TEST(CountMembers, CountsWhatStreamedTermsSay) {
       std::atomic<std::size_t> counted{0};
       count_members(bench.arena(alpha, 2), mixed_pool(), {2, 9},
                     [&](std::size_t member, std::size_t episode, std::uint32_t correct) {
-                      EXPECT_EQ(correct, correct_queries(terms[member][episode], bench.shape(),
-                                                         Influence(1)));
+                      EXPECT_EQ(correct,
+                                plain_correct_queries(terms[member][episode], bench.shape()));
                       ++counted;
                     });
       EXPECT_EQ(counted, mixed_pool().size() * 7);
@@ -295,8 +296,7 @@ TEST(EvaluateEnsemble, OfOneMemberIsThatMember) {
       for (double& value : negated) value = -value;
       EXPECT_EQ(scores[e], negated);
       EXPECT_EQ(accuracy[e],
-                percent_of_queries(correct_queries(terms[e], bench.shape(), Influence(1)),
-                                   bench.shape()));
+                percent_of_queries(plain_correct_queries(terms[e], bench.shape()), bench.shape()));
     }
   }
 }

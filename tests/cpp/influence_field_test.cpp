@@ -15,6 +15,12 @@ std::vector<double> scores_of(const InfluenceField& field, std::size_t episode) 
   return scores;
 }
 
+std::uint32_t correct_of(const std::vector<double>& terms, double alpha) {
+  InfluenceField field(2, kTwoWays, Influence(alpha));
+  field.add(1, terms);
+  return field.correct_queries(1);
+}
+
 TEST(InfluenceField, StartsAtZero) {
   const InfluenceField field(3, kTwoWays, Influence(1));
   EXPECT_EQ(scores_of(field, 2), std::vector<double>(8, 0.0));
@@ -36,19 +42,16 @@ TEST(InfluenceField, HoldsTheSumOfTermsForNegativeAlpha) {
 
 TEST(InfluenceField, CountsTheQueriesInTheCellOfTheirClass) {
   // The first two queries are of class 0, the others of class 1; the second and third are wrong.
-  const std::vector<double> terms{1, 2, 4, 3, 5, 6, 8, 7};
-  InfluenceField near_is_small(1, kTwoWays, Influence(2));
-  near_is_small.add(0, terms);
-  EXPECT_EQ(near_is_small.correct_queries(0), 2U);
+  EXPECT_EQ(correct_of({1, 2, 4, 3, 5, 6, 8, 7}, 2), 2U);
   const std::vector<double> all_right{1, 2, 1, 2, 2, 1, 2, 1};
-  EXPECT_EQ(correct_queries(all_right, kTwoWays, Influence(1)), 4U);
-  EXPECT_EQ(correct_queries(all_right, kTwoWays, Influence(-1)), 0U);
+  EXPECT_EQ(correct_of(all_right, 1), 4U);
+  EXPECT_EQ(correct_of(all_right, -1), 0U);
 }
 
 TEST(InfluenceField, BreaksTiesToTheSmallestClass) {
   const std::vector<double> ties(8, 3.0);
-  EXPECT_EQ(correct_queries(ties, kTwoWays, Influence(1)), 2U);
-  EXPECT_EQ(correct_queries(ties, kTwoWays, Influence(-1)), 2U);
+  EXPECT_EQ(correct_of(ties, 1), 2U);
+  EXPECT_EQ(correct_of(ties, -1), 2U);
 }
 
 TEST(InfluenceField, HasAValueForEachQueryAndWay) {

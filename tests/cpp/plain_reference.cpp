@@ -130,4 +130,15 @@ std::vector<double> plain_terms(const StoreData& store, const std::string& split
   return terms;
 }
 
+std::uint32_t plain_correct_queries(const std::vector<double>& distances,
+                                    const EpisodeShape& shape) {
+  std::uint32_t correct = 0;
+  for (std::size_t q = 0; q < shape.total_queries(); ++q) {
+    const auto of_query = std::span(distances).subspan(q * shape.ways, shape.ways);
+    const auto winner = std::ranges::min_element(of_query) - of_query.begin();
+    if (static_cast<std::size_t>(winner) == q / shape.queries) ++correct;
+  }
+  return correct;
+}
+
 }  // namespace deepvoro::testing

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "deepvoro/ensemble/pool.hpp"
@@ -18,5 +19,10 @@ using LongRow = std::vector<long double>;
 [[nodiscard]] std::vector<double> plain_terms(const StoreData& store, const std::string& split,
                                               const Configuration& member, const Episode& episode,
                                               const EpisodeShape& shape, double alpha);
+
+// How many queries are nearer to their own class than to any other, equally near ones after it not
+// counting; distances are [queries x ways].
+[[nodiscard]] std::uint32_t plain_correct_queries(const std::vector<double>& distances,
+                                                  const EpisodeShape& shape);
 
 }  // namespace deepvoro::testing

@@ -173,8 +173,8 @@ TEST_F(BrokenPoolFile, IsRefusedWithTheNameOfTheKeyOfAMember) {
       {"lambda", {"log", nullptr}},
       {"geometry", {"power", 1, ""}},
       {"R", {0, -1, 1.5, "3"}},
-      {"beta", {-1, "3"}},
-      {"gamma", {-0.5, "1", nullptr}},
+      {"beta", {-1, "3", 1e10}},
+      {"gamma", {-0.5, "1", nullptr, 1e308}},
       {"signed", {0, "yes"}},
       {"val_accuracy", {-1, "high", nullptr}},
   };

@@ -98,6 +98,10 @@ TEST_F(SmallStore, GivesLabelsAndRows) {
   EXPECT_EQ(last, (std::array<float, 2>{9, 9}));
 }
 
+TEST_F(SmallStore, GivesTheRowsOfEachClass) {
+  EXPECT_EQ(open().rows_by_class("novel"), (std::vector<std::vector<std::size_t>>{{1, 2}, {0, 3}}));
+}
+
 TEST_F(SmallStore, MapsFloat16) {
   const std::vector<std::uint16_t> halves(8, 0x3c00);
   replace_view_a("<f2", {4, 2}, bytes_of(halves));

@@ -205,7 +205,8 @@ TEST_F(TuneTest, GoesOnWhereItWasInterrupted) {
     std::filesystem::remove(out_);
     run_until(tuning, steps);
     EXPECT_FALSE(std::filesystem::exists(out_));
-    EXPECT_EQ(checkpoint()["steps"].size(), steps);
+    EXPECT_EQ(std::filesystem::exists(checkpoint_), steps > 0);
+    if (steps > 0) EXPECT_EQ(checkpoint()["steps"].size(), steps);
     double first_fraction = -1;
     const TuningResult result = run(tuning, [&](double fraction) {
       if (first_fraction < 0) first_fraction = fraction;

@@ -47,8 +47,8 @@ class BackboneLibrary {
                                                        const ComputeOptions& options) const = 0;
 
   // Trains a network and writes it to `model`: the best by validation, or the last where there is
-  // none. After each epoch all that the rest depends on is kept in `<model>.partial`; the same
-  // training goes on from there. See deepvoro/backbone/training.hpp.
+  // none. After an epoch, but not too often, all that the rest depends on is kept in
+  // `<model>.partial`; the same training goes on from there. See deepvoro/backbone/training.hpp.
   virtual void train(const TrainingSet& set, const TrainingOptions& options,
                      const std::filesystem::path& model, TrainingMonitor& monitor) const = 0;
 };

@@ -29,6 +29,7 @@ struct ExtractionResult {
   std::size_t views_made = 0;
   std::size_t pictures = 0;  // looked at, once for each view
   double seconds = 0;
+  double pictures_per_second = 0;    // after the first batch
   std::vector<std::string> skipped;  // split, picture and reason
 };
 

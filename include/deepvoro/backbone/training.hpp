@@ -39,6 +39,7 @@ struct TrainingOptions {
   double jitter = 0.4;  // of brightness, contrast and saturation
   std::uint32_t seed = 0;
   std::size_t validate_every = 2;  // epochs
+  double keep_every_seconds = 20;  // at most this much work is lost when a training is killed
   ComputeOptions compute;
 };
 

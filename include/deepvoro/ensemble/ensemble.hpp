@@ -29,6 +29,10 @@ using ScoreSink = std::function<void(std::span<const double> scores)>;
 // need more time instead of more memory.
 [[nodiscard]] std::vector<EpisodeRange> field_batches(const EpisodeList& episodes);
 
+// Reads a batch off its field: the accuracy of its episodes in percent, and their influence.
+void assign_queries(const InfluenceField& field, EpisodeRange batch, std::span<double> accuracy,
+                    const ScoreSink& scores);
+
 // Progress of step `index` of `count` equal steps.
 [[nodiscard]] Progress part_of(const Progress& whole, std::size_t index, std::size_t count);
 

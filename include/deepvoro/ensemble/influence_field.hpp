@@ -28,6 +28,7 @@ class InfluenceField {
   void scores(std::size_t episode, std::span<double> out) const;
   [[nodiscard]] std::uint32_t correct_queries(std::size_t episode) const;
 
+  [[nodiscard]] const EpisodeShape& shape() const { return shape_; }
   [[nodiscard]] static std::size_t values_per_episode(const EpisodeShape& shape) {
     return shape.total_queries() * shape.ways;
   }
@@ -38,12 +39,8 @@ class InfluenceField {
   Matrix<double> sums_;  // [(episode, way) x queries]
 };
 
-// How many queries fall into the cell of their class, given terms or sums of terms [queries x
-// ways].
-[[nodiscard]] std::uint32_t correct_queries(std::span<const double> terms,
-                                            const EpisodeShape& shape, Influence influence);
-
-// The same for [ways x queries], queries side by side.
+// How many queries fall into the cell of their class, given terms or sums of terms [ways x
+// queries], queries side by side.
 template <class Real>
 [[nodiscard]] std::uint32_t correct_queries(MatrixView<const Real> terms, const EpisodeShape& shape,
                                             Influence influence);

@@ -62,6 +62,8 @@ class FeatureStore {
 
   // Class index of each sample of a split.
   [[nodiscard]] std::vector<std::size_t> labels(const std::string& split) const;
+  // The samples of each class of a split, in ascending order.
+  [[nodiscard]] std::vector<std::vector<std::size_t>> rows_by_class(const std::string& split) const;
   [[nodiscard]] FeatureRows features(const std::string& split, const std::string& view) const;
 
   [[nodiscard]] std::filesystem::path labels_file(const std::string& split) const;

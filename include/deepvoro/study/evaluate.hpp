@@ -63,6 +63,12 @@ struct EvaluationResult {
 // Throws a usage error when parts of a request contradict each other.
 void check(const Evaluation& request);
 
+// The request for each of several methods at each of several numbers of shots, checked. A scheme is
+// for the methods with members, if there are any among them: the others are evaluated as they are.
+[[nodiscard]] std::vector<Evaluation> for_methods(const Evaluation& shared,
+                                                  std::span<const Method> methods,
+                                                  std::span<const std::size_t> shots);
+
 // `scores_file`: the influence F of all episodes as .npy, [episodes, ways*queries, ways] float64.
 [[nodiscard]] EvaluationResult evaluate(
     const FeatureStore& store, const Evaluation& request,

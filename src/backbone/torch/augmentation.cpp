@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "device.hpp"
+
 namespace deepvoro {
 namespace {
 
@@ -30,7 +32,7 @@ Tensor crops(std::int64_t count, const TrainingOptions& options) {
 Tensor jittered(Tensor x, double strength) {
   const std::int64_t count = x.size(0);
   const auto factor = [&] {
-    return uniform(count, 1 - strength, 1 + strength).to(x.device()).view({count, 1, 1, 1});
+    return sent(uniform(count, 1 - strength, 1 + strength), x.device()).view({count, 1, 1, 1});
   };
   const auto grey = [](const Tensor& colours) {
     const auto channel = [&](std::int64_t c) { return colours.narrow(1, c, 1); };
@@ -50,11 +52,11 @@ Tensor augmented(const Tensor& bytes, const TrainingOptions& options) {
   const auto size = static_cast<std::int64_t>(options.size);
   const auto device = bytes.device();
   const auto channels = [&](const std::array<float, 3>& values) {
-    return torch::tensor({values[0], values[1], values[2]}).to(device).view({1, 3, 1, 1});
+    return sent(torch::tensor({values[0], values[1], values[2]}), device).view({1, 3, 1, 1});
   };
   Tensor x = bytes.permute({0, 3, 1, 2}).to(torch::kFloat32).div_(255);
-  const Tensor grid =
-      torch::affine_grid_generator(crops(count, options).to(device), {count, 3, size, size}, false);
+  const Tensor grid = torch::affine_grid_generator(sent(crops(count, options), device),
+                                                   {count, 3, size, size}, false);
   constexpr int bilinear = 0;
   constexpr int border = 1;
   x = torch::grid_sampler_2d(x, grid, bilinear, border, false);

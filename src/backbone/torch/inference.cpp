@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device.hpp"
 #include "network_file.hpp"
 
 namespace deepvoro {
@@ -15,31 +16,49 @@ namespace {
 namespace fs = std::filesystem;
 using torch::Tensor;
 
-// Bytes [n, height, width, 3] to what a network is fed, [n, 3, height, width] in channels-last
-// order.
-Tensor scaled(const Tensor& bytes, const PixelScale& pixels, torch::Device device) {
-  const auto channels = [&](const std::array<float, 3>& values) {
-    return torch::tensor({values[0], values[1], values[2]}).to(device);
-  };
-  const Tensor factor = 1 / (255 * channels(pixels.deviation));
-  const Tensor shift = -channels(pixels.mean) / channels(pixels.deviation);
-  return bytes.to(device).to(torch::kFloat32).mul_(factor).add_(shift).permute({0, 3, 1, 2});
-}
-
-Tensor bytes_of(std::span<const Image> pictures) {
-  const Image& first = pictures.front();
-  const auto width = static_cast<std::int64_t>(first.width);
-  const auto height = static_cast<std::int64_t>(first.height);
-  Tensor bytes =
-      torch::empty({static_cast<std::int64_t>(pictures.size()), height, width, 3}, torch::kUInt8);
-  auto* out = bytes.data_ptr<std::uint8_t>();
-  for (const Image& picture : pictures) {
-    if (picture.width != first.width || picture.height != first.height)
-      throw internal_error("pictures of one batch differ in size");
-    out = std::copy(picture.pixels.begin(), picture.pixels.end(), out);
+// Squares of bytes to what a network is fed, [n, 3, height, width] in channels-last order.
+class Feeder {
+ public:
+  Feeder(const PixelScale& pixels, torch::Device device, torch::ScalarType type)
+      : device_(device), type_(type) {
+    const auto channels = [&](const std::array<float, 3>& values) {
+      return torch::tensor({values[0], values[1], values[2]});
+    };
+    factor_ = (1 / (255 * channels(pixels.deviation))).to(device);
+    shift_ = (-channels(pixels.mean) / channels(pixels.deviation)).to(device);
   }
-  return bytes;
-}
+
+  // On CUDA there may be more rows than pictures: a last, smaller batch is filled up with anything,
+  // because every new shape is tuned for.
+  [[nodiscard]] Tensor operator()(std::span<const Image> pictures) {
+    const Tensor bytes = bytes_of(pictures).to(device_, /*non_blocking=*/true);
+    return bytes.to(torch::kFloat32).mul_(factor_).add_(shift_).to(type_).permute({0, 3, 1, 2});
+  }
+
+ private:
+  [[nodiscard]] Tensor bytes_of(std::span<const Image> pictures) {
+    const Image& first = pictures.front();
+    const auto width = static_cast<std::int64_t>(first.width);
+    const auto height = static_cast<std::int64_t>(first.height);
+    auto rows = static_cast<std::int64_t>(pictures.size());
+    if (device_.is_cuda()) rows = most_rows_ = std::max(rows, most_rows_);
+    Tensor bytes = torch::empty({rows, height, width, 3},
+                                torch::dtype(torch::kUInt8).pinned_memory(device_.is_cuda()));
+    auto* out = bytes.data_ptr<std::uint8_t>();
+    for (const Image& picture : pictures) {
+      if (picture.width != first.width || picture.height != first.height)
+        throw internal_error("pictures of one batch differ in size");
+      out = std::copy(picture.pixels.begin(), picture.pixels.end(), out);
+    }
+    return bytes;
+  }
+
+  torch::Device device_;
+  torch::ScalarType type_;
+  Tensor factor_;
+  Tensor shift_;
+  std::int64_t most_rows_ = 0;
+};
 
 void copy_rows(const Tensor& features, std::span<float> out) {
   const Tensor values = features.to(torch::kCPU, torch::kFloat32).contiguous();
@@ -55,7 +74,7 @@ class NetworkBackbone final : public Backbone {
         pixels_(description.pixels),
         input_size_(description.input_size),
         smallest_input_(deepvoro::smallest_input(description.architecture)),
-        device_(device) {}
+        feed_(description.pixels, device, working_type(device)) {}
 
   [[nodiscard]] std::size_t dim() const override { return network_.dim(); }
   [[nodiscard]] const PixelScale& pixels() const override { return pixels_; }
@@ -66,7 +85,8 @@ class NetworkBackbone final : public Backbone {
     if (pictures.empty()) return;
     as_our_errors([&] {
       const c10::InferenceMode inference;
-      copy_rows(network_.forward(scaled(bytes_of(pictures), pixels_, device_)), out);
+      const auto count = static_cast<std::int64_t>(pictures.size());
+      copy_rows(network_.forward(feed_(pictures)).narrow(0, 0, count), out);
     });
   }
 
@@ -75,7 +95,7 @@ class NetworkBackbone final : public Backbone {
   PixelScale pixels_;
   std::size_t input_size_;
   std::size_t smallest_input_;
-  torch::Device device_;
+  Feeder feed_;
 };
 
 class ModelBackbone final : public Backbone {
@@ -84,6 +104,7 @@ class ModelBackbone final : public Backbone {
       : network_(std::move(model.network)), view_(*network_, model.description, device) {
     network_->to(device);
     network_->fold_normalisations();
+    network_->to_type(working_type(device));
   }
 
   [[nodiscard]] std::size_t dim() const override { return view_.dim(); }
@@ -103,7 +124,7 @@ class ModelBackbone final : public Backbone {
 class ScriptBackbone final : public Backbone {
  public:
   ScriptBackbone(const fs::path& file, torch::Device device, std::size_t input_size)
-      : where_(file.string()), device_(device), input_size_(input_size) {
+      : where_(file.string()), feed_({}, device, torch::kFloat32), input_size_(input_size) {
     try {
       module_ = torch::jit::load(file.string(), device);
       module_.eval();
@@ -131,19 +152,19 @@ class ScriptBackbone final : public Backbone {
   Tensor run(std::span<const Image> pictures) {
     try {
       const torch::NoGradGuard no_gradients;
-      const Tensor input = scaled(bytes_of(pictures), pixels_, device_).contiguous();
+      const Tensor input = feed_(pictures).contiguous();
       const torch::jit::IValue result = module_.forward({input});
       if (!result.isTensor())
         throw data_error(
             fmt::format("{}: returns no tensor; wrap it so that it returns features", where_));
       Tensor features = result.toTensor();
       if (features.dim() == 4) features = features.mean(torch::IntArrayRef{2, 3});
-      if (features.dim() != 2 || features.size(0) != static_cast<std::int64_t>(pictures.size()))
+      if (features.dim() != 2 || features.size(0) != input.size(0))
         throw data_error(
             fmt::format("{}: returns a tensor of {} dimensions; [pictures, features] or [pictures, "
                         "features, height, width] were expected",
                         where_, features.dim()));
-      return features;
+      return features.narrow(0, 0, static_cast<std::int64_t>(pictures.size()));
     } catch (const c10::Error& error) {
       throw data_error(fmt::format("{}: fails on pictures of {} pixels: {}; try another --size",
                                    where_, pictures.front().width, first_line(error.what())));
@@ -156,7 +177,7 @@ class ScriptBackbone final : public Backbone {
   static std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
   std::string where_;
-  torch::Device device_;
+  Feeder feed_;
   torch::jit::Module module_;
   PixelScale pixels_;
   std::size_t input_size_;
@@ -164,14 +185,6 @@ class ScriptBackbone final : public Backbone {
 };
 
 }  // namespace
-
-torch::Device device_named(const std::string& name) {
-  if (name == "cpu") return torch::kCPU;
-  if (name != "cuda") throw usage_error(fmt::format("'{}' is no device; they are cpu, cuda", name));
-  if (!at::hasCUDA())
-    throw usage_error("--device cuda: this LibTorch sees no CUDA device; use --device cpu");
-  return torch::kCUDA;
-}
 
 std::unique_ptr<Backbone> as_backbone(const Network& network, const ModelDescription& description,
                                       torch::Device device) {

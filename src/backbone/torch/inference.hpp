@@ -21,8 +21,6 @@ namespace deepvoro {
                                                     const ModelDescription& description,
                                                     torch::Device device);
 
-[[nodiscard]] torch::Device device_named(const std::string& name);
-
 // LibTorch's errors have many lines; the first one tells.
 template <class Action>
 auto as_our_errors(const Action& action) {

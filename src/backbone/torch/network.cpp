@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "deepvoro/core/error.hpp"
+#include "device.hpp"
 
 namespace deepvoro {
 namespace {
@@ -397,7 +398,7 @@ Tensor Network::forward(Tensor pictures, const std::optional<Mix>& mix) const {
       x = x * mix->share + x.index_select(0, mix->order) * (1 - mix->share);
     for (const Step& step : stages_[stage]) x = step(x);
   }
-  x = x.mean(torch::IntArrayRef{2, 3});
+  x = x.mean(torch::IntArrayRef{2, 3}, false, torch::kFloat32);
   return embedding_weight_.defined() ? torch::linear(x, embedding_weight_, embedding_bias_) : x;
 }
 
@@ -415,17 +416,21 @@ void Network::set_training(bool training) {
 }
 
 void Network::to(torch::Device device) {
-  for (const NamedTensor& entry : tensors_) {
-    Tensor moved = entry.tensor->detach().to(device);
-    if (moved.dim() == 4) moved = moved.contiguous(torch::MemoryFormat::ChannelsLast);
-    *entry.tensor = moved.set_requires_grad(entry.is_parameter);
-  }
+  for (const NamedTensor& entry : tensors_)
+    *entry.tensor = placed(*entry.tensor, device).set_requires_grad(entry.is_parameter);
 }
 
 void Network::fold_normalisations() {
   const torch::NoGradGuard no_gradients;
   for (const auto& unit : convolutions_) unit->fold();
   tensors_.clear();
+}
+
+void Network::to_type(torch::ScalarType type) {
+  for (const auto& unit : convolutions_) {
+    unit->weight = unit->weight.detach().to(type);
+    if (unit->bias.defined()) unit->bias = unit->bias.detach().to(type);
+  }
 }
 
 }  // namespace deepvoro

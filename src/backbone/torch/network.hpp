@@ -26,8 +26,9 @@ struct NamedTensor {
   bool is_parameter;  // else a running statistic
 };
 
-// A backbone: pictures [n, 3, height, width] to features [n, dim]. Parameters have the names that
-// are usual in PyTorch, so that weights can be exchanged. Starts in evaluation mode.
+// A backbone: pictures [n, 3, height, width] to float32 features [n, dim]. What is in between has
+// the type of the pictures, float32 or bfloat16. Parameters have the names that are usual in
+// PyTorch, so that weights can be exchanged. Starts in evaluation mode.
 class Network {
  public:
   enum class Weights {
@@ -54,6 +55,10 @@ class Network {
   // Multiplies normalisations into the convolutions before them. For inference: the statistics are
   // gone afterwards, and so are the names of tensors.
   void fold_normalisations();
+
+  // Keeps the weights of convolutions in the type that pictures will have, instead of converting
+  // them for each batch. For inference.
+  void to_type(torch::ScalarType type);
 
  private:
   friend class NetworkBuilder;

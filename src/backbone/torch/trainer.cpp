@@ -12,6 +12,7 @@
 
 #include "augmentation.hpp"
 #include "deepvoro/core/error.hpp"
+#include "device.hpp"
 #include "features/json_fields.hpp"
 #include "inference.hpp"
 #include "network_file.hpp"
@@ -58,7 +59,7 @@ class Classifiers {
   }
   void to(torch::Device device) {
     for (const NamedTensor& entry : tensors())
-      *entry.tensor = entry.tensor->detach().to(device).set_requires_grad(true);
+      *entry.tensor = placed(*entry.tensor, device).set_requires_grad(true);
   }
 
  private:
@@ -170,7 +171,7 @@ class Trainer {
     torch::manual_seed((std::uint64_t{options_.seed} << 32U) + epoch + 1);
     network_.set_training(true);
     const auto start = std::chrono::steady_clock::now();
-    const Tensor order = torch::randperm(labels_.size(0), torch::kInt64).to(device_);
+    const Tensor order = sent(torch::randperm(labels_.size(0), torch::kInt64), device_);
     Tensor loss_sum = torch::zeros({1}, device_);
     Tensor correct = torch::zeros({1}, device_);
     std::int64_t seen = 0;
@@ -187,7 +188,7 @@ class Trainer {
       optimiser_->step(rate);
       loss_sum += loss.detach() * rows.size(0);
       seen += rows.size(0);
-      if (step % kReportSteps == 0 || step + 1 == steps_in_epoch_)
+      if (step + 1 == steps_in_epoch_ || elapsed(reported_) > kReportSeconds)
         report_step(epoch, step, seen, loss_sum, start);
     }
     const double seconds = elapsed(start);
@@ -219,19 +220,18 @@ class Trainer {
   }
 
   [[nodiscard]] Tensor features(const Tensor& pictures, const std::optional<Mix>& mix = {}) const {
-    const bool quick = device_.is_cuda();
-    return network_.forward(quick ? pictures.to(torch::kBFloat16) : pictures, mix)
-        .to(torch::kFloat32);
+    return network_.forward(pictures.to(working_type(device_)), mix);
   }
 
   // Every picture is turned by a random quarter.
   Tensor rotation_loss(const Tensor& pictures, const Tensor& labels, Tensor& correct) const {
-    const Tensor turns = torch::randint(kTurns, {pictures.size(0)}, torch::kInt64).to(device_);
-    Tensor turned = pictures.clone();
-    for (std::int64_t turn = 1; turn < kTurns; ++turn) {
-      const Tensor rows = (turns == turn).nonzero().squeeze(1);
-      turned.index_copy_(0, rows, pictures.index_select(0, rows).rot90(turn, {2, 3}));
-    }
+    const Tensor turns = sent(torch::randint(kTurns, {pictures.size(0)}, torch::kInt64), device_);
+    // To select pictures by their turn would mean to wait for the device.
+    Tensor turned = pictures;
+    for (std::int64_t turn = 1; turn < kTurns; ++turn)
+      turned =
+          torch::where((turns == turn).view({-1, 1, 1, 1}), pictures.rot90(turn, {2, 3}), turned);
+    turned = turned.contiguous(torch::MemoryFormat::ChannelsLast);
     const Tensor seen = features(turned);
     const Tensor scores = classifiers_.classes(seen);
     count(scores, labels, correct);
@@ -244,7 +244,7 @@ class Trainer {
     const Tensor shares = torch::_standard_gamma(torch::full({2}, kMixupAlpha));
     const double share = (shares[0] / shares.sum()).item<double>();
     const auto stage = torch::randint(static_cast<std::int64_t>(network_.stages()), {1});
-    const Tensor order = torch::randperm(pictures.size(0), torch::kInt64).to(device_);
+    const Tensor order = sent(torch::randperm(pictures.size(0), torch::kInt64), device_);
     const Mix mix{static_cast<std::size_t>(stage.item<double>()), order, share};
     const Tensor scores = classifiers_.classes(features(pictures, mix));
     const Tensor others = labels.index_select(0, order);
@@ -264,6 +264,7 @@ class Trainer {
     return options_.rate * warm * (1 + std::cos(std::numbers::pi * done)) / 2;
   }
 
+  // Waits for the device.
   void report_step(std::size_t epoch, std::size_t step, std::int64_t seen, const Tensor& loss_sum,
                    std::chrono::steady_clock::time_point start) {
     const double done = static_cast<double>(epoch) +
@@ -271,6 +272,7 @@ class Trainer {
     monitor_.step(done / static_cast<double>(options_.epochs),
                   static_cast<double>(seen) / elapsed(start),
                   loss_sum.item<double>() / static_cast<double>(seen));
+    reported_ = std::chrono::steady_clock::now();
   }
 
   static double elapsed(std::chrono::steady_clock::time_point start) {
@@ -282,11 +284,13 @@ class Trainer {
     if (is_best) best_ = *report.val_accuracy_percent;
     if (is_best || (last && !report.val_accuracy_percent))
       write_network(model_file_, description_, network_.tensors());
+    if (kept_ && elapsed(*kept_) < options_.keep_every_seconds) return;
     json reports = json::array();
     for (const EpochReport& entry : reports_) reports.push_back(to_json(entry));
     const json state{{"reports", reports}, {"best", best_}};
     write_network(partial_file_, description_, everything(), WeightType::float32,
                   {{"training", state.dump()}});
+    kept_ = std::chrono::steady_clock::now();
   }
 
   void go_on() {
@@ -308,10 +312,10 @@ class Trainer {
     network_.to(device_);
     classifiers_.to(device_);
     for (const NamedTensor& entry : optimiser_->state())
-      if (entry.name != "optimiser.steps") *entry.tensor = entry.tensor->to(device_);
+      if (entry.name != "optimiser.steps") *entry.tensor = placed(*entry.tensor, device_);
   }
 
-  static constexpr std::size_t kReportSteps = 8;
+  static constexpr double kReportSeconds = 0.5;
 
   const TrainingOptions& options_;
   fs::path model_file_;
@@ -326,6 +330,8 @@ class Trainer {
   Tensor labels_;
   std::size_t steps_in_epoch_ = 0;
   std::vector<EpochReport> reports_;
+  std::chrono::steady_clock::time_point reported_;
+  std::optional<std::chrono::steady_clock::time_point> kept_;
   double best_ = -1;
 };
 

@@ -1,0 +1,257 @@
+#include "stream.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/kernels/kernels.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr std::size_t kRowGrain = 128;
+constexpr std::size_t kEpisodeGrain = 8;
+
+void check_base_classes(const std::vector<std::vector<std::size_t>>& rows,
+                        const FeatureStore& store) {
+  for (std::size_t c = 0; c < rows.size(); ++c)
+    if (rows[c].empty())
+      throw data_error(
+          fmt::format("{}: class '{}' of split base has no samples, so it has no "
+                      "prototype; remove it from store.json",
+                      store.folder().string(), store.split("base").classes[c]));
+}
+
+}  // namespace
+
+template <class Real>
+Stream<Real>::Stream(const Arena& arena, EpisodeRange range, const LaneVisitor<Real>& visit,
+                     bool needs_base)
+    : arena_(arena),
+      range_(range),
+      visit_(visit),
+      labels_(arena.store.labels(arena.split)),
+      pass_(labels_.size(), arena.store.dim(), labels_, arena.episodes, range, arena.threads),
+      view_(arena.store, pass_.block_columns(), arena.threads),
+      base_view_(arena.store, arena.store.dim(), arena.threads) {
+  if (needs_base) {
+    base_rows_ = arena.store.rows_by_class("base");
+    check_base_classes(base_rows_, arena.store);
+    const std::size_t bases = base_rows_.size();
+    base_.prototypes = Matrix<Real>(bases, arena.store.dim());
+    base_.squared_norms.resize(bases);
+    base_.of_samples = Matrix<Real>(labels_.size(), bases);
+    sample_to_base_ = Matrix<Real>(labels_.size(), bases);
+    exact_base_ = Matrix<double>(bases, arena.store.dim());
+  }
+  for (unsigned i = 0; i < arena.threads; ++i)
+    workers_.push_back(std::make_unique<Worker>(arena, base_rows_.size()));
+}
+
+template <class Real>
+void Stream<Real>::run(const Group& group, const Progress& progress) {
+  const Configuration& shared = group.members.front();
+  if (view_name_ != shared.view) view_.load(arena_.split, shared.view);
+  view_name_ = shared.view;
+  const RowTransformer transformer(view_, shared.transform, center_of(view_, shared.transform));
+  const bool needs_base = group.largest_R() > 0;
+  if (needs_base) fit_base_prototypes(shared, transformer.center());
+  pass_.run(transformer, needs_base ? &base_ : nullptr);
+  if (needs_base) measure_samples(transformer);
+
+  const std::size_t count = range_.end - range_.begin;
+  parallel_for(arena_.threads, count, kEpisodeGrain,
+               [&](std::size_t begin, std::size_t end, unsigned worker) {
+                 for (std::size_t e = begin; e < end; ++e)
+                   run_episode(group, transformer, e, *workers_[worker]);
+                 if (worker == 0 && progress)
+                   progress(static_cast<double>(end) / static_cast<double>(count));
+               });
+}
+
+template <class Real>
+void Stream<Real>::fit_base_prototypes(const Configuration& shared,
+                                       const std::vector<float>& center) {
+  if (base_view_name_ != shared.view) base_view_.load("base", shared.view);
+  base_view_name_ = shared.view;
+  const RowTransformer transformer(base_view_, shared.transform, center);
+  const kernels::Table& kernels = kernels::active();
+  parallel_for(arena_.threads, base_rows_.size(), 1,
+               [&](std::size_t begin, std::size_t end, unsigned worker) {
+                 for (std::size_t t = begin; t < end; ++t) {
+                   fit_base_prototype(transformer, t, *workers_[worker]);
+                   const Real* self = base_.prototypes.row(t);
+                   base_.squared_norms[t] = 0;
+                   kernels::add_squared_norm(kernels, self, base_.prototypes.stride(),
+                                             &base_.squared_norms[t]);
+                 }
+               });
+}
+
+template <class Real>
+void Stream<Real>::fit_base_prototype(const RowTransformer& transformer, std::size_t base_class,
+                                      Worker& worker) {
+  const std::size_t length = base_.prototypes.stride();
+  double* sum = exact_base_.row(base_class);
+  std::fill_n(sum, length, 0.0);
+  Real* row = worker.row.row(0);
+  for (const std::size_t index : base_rows_[base_class]) {
+    transformer.columns(index, 0, length, worker.wide.data(), row);
+    for (std::size_t i = 0; i < length; ++i) sum[i] += static_cast<double>(row[i]);
+  }
+  const auto count = static_cast<double>(base_rows_[base_class].size());
+  for (std::size_t i = 0; i < length; ++i) {
+    sum[i] /= count;
+    base_.prototypes.row(base_class)[i] = static_cast<Real>(sum[i]);
+  }
+}
+
+template <class Real>
+void Stream<Real>::measure_samples(const RowTransformer& transformer) {
+  const kernels::Table& kernels = kernels::active();
+  const std::size_t bases = base_rows_.size();
+  parallel_for(arena_.threads, labels_.size(), kRowGrain,
+               [&](std::size_t begin, std::size_t end, unsigned number) {
+                 Worker& worker = *workers_[number];
+                 for (std::size_t r = begin; r < end; ++r) {
+                   for (std::size_t t = 0; t < bases; ++t)
+                     worker.norms[t] = pass_.sample_squared_norm(r) + base_.squared_norms[t];
+                   Real* out = sample_to_base_.row(r);
+                   if (!kernels::distances(kernels, worker.norms.data(), base_.of_samples.row(r),
+                                           bases, out))
+                     continue;
+                   transformer.columns(r, 0, worker.row.stride(), worker.wide.data(),
+                                       worker.row.row(0));
+                   for (std::size_t t = 0; t < bases; ++t)
+                     if (is_close(out[t], worker.norms[t]))
+                       out[t] = plain_distance(worker.row.row(0), base_.prototypes.row(t));
+                 }
+               });
+}
+
+template <class Real>
+Real Stream<Real>::plain_distance(const Real* a, const Real* b) const {
+  const std::size_t length = padded(arena_.store.dim());
+  double squared = 0;
+  kernels::squared_distances(kernels::active(), a, b, length, 1, length, &squared);
+  return static_cast<Real>(std::sqrt(squared));
+}
+
+template <class Real>
+void Stream<Real>::run_episode(const Group& group, const RowTransformer& transformer, std::size_t e,
+                               Worker& worker) {
+  const Episode episode = arena_.episodes[range_.begin + e];
+  measure_episode(episode, transformer, e, worker);
+  if (group.largest_R() > 0) {
+    worker.exact_way.reset();
+    measure_prototypes(episode, transformer, e, worker);
+    worker.surrogate->begin(episode, worker.distances.view(), sample_to_base_.view(),
+                            group.largest_R(), [&](std::size_t way, std::size_t base) {
+                              return exact_base_distance(episode, transformer, way, base, worker);
+                            });
+  }
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    MatrixView<const Real> values = worker.distances.view();
+    if (const auto* surrogate = std::get_if<Surrogate>(&group.members[i].geometry)) {
+      worker.surrogate->grow_to(surrogate->R);
+      values = worker.surrogate->combine(surrogate->beta, surrogate->gamma);
+    }
+    visit_(group.first + i, range_.begin + e, values, worker.terms.view());
+  }
+}
+
+template <class Real>
+void Stream<Real>::measure_episode(const Episode& episode, const RowTransformer& transformer,
+                                   std::size_t e, Worker& worker) {
+  const MatrixView<Real> distances = worker.distances.view();
+  const std::size_t stride = distances.stride();
+  for (std::size_t q = 0; q < distances.cols(); ++q)
+    worker.query_norms[q] = pass_.sample_squared_norm(episode.query[q]);
+  for (std::size_t k = 0; k < distances.rows(); ++k) {
+    const Real of_prototype = pass_.prototype_squared_norm(e, k);
+    for (std::size_t q = 0; q < stride; ++q)
+      worker.norms[k * stride + q] = worker.query_norms[q] + of_prototype;
+  }
+  const bool close = kernels::distances(kernels::active(), worker.norms.data(), pass_.dots(e),
+                                        distances.rows() * stride, distances.data());
+  if (!close) return;
+  for (std::size_t k = 0; k < distances.rows(); ++k)
+    for (std::size_t q = 0; q < distances.cols(); ++q)
+      if (is_close(distances[k][q], worker.norms[k * stride + q]))
+        distances[k][q] = measure_again(episode, transformer, q, k, worker);
+}
+
+template <class Real>
+template <class T>
+void Stream<Real>::fit_again(const Episode& episode, const RowTransformer& transformer,
+                             std::size_t way, Matrix<T>& support, std::vector<double>& wide,
+                             T* out) const {
+  const std::size_t shots = support.rows();
+  std::vector<const T*> rows;
+  for (std::size_t s = 0; s < shots; ++s) {
+    transformer.columns(episode.support[way * shots + s], 0, support.stride(), wide.data(),
+                        support.row(s));
+    rows.push_back(support.row(s));
+  }
+  kernels::mean(kernels::active(), rows.data(), shots, support.stride(), out);
+}
+
+template <class Real>
+double Stream<Real>::exact_base_distance(const Episode& episode, const RowTransformer& transformer,
+                                         std::size_t way, std::size_t base, Worker& worker) const {
+  if (worker.exact_way != way)
+    fit_again(episode, transformer, way, worker.exact_support, worker.wide,
+              worker.exact_prototype.row(0));
+  worker.exact_way = way;
+  double squared = 0;
+  kernels::squared_distances(kernels::active(), worker.exact_prototype.row(0),
+                             exact_base_.row(base), exact_base_.stride(), 1, exact_base_.stride(),
+                             &squared);
+  return squared;
+}
+
+template <class Real>
+Real Stream<Real>::measure_again(const Episode& episode, const RowTransformer& transformer,
+                                 std::size_t query, std::size_t way, Worker& worker) const {
+  const std::size_t length = worker.row.stride();
+  fit_again(episode, transformer, way, worker.support, worker.wide, worker.center.row(0));
+  transformer.columns(episode.query[query], 0, length, worker.wide.data(), worker.row.row(0));
+  return plain_distance(worker.row.row(0), worker.center.row(0));
+}
+
+template <class Real>
+void Stream<Real>::measure_prototypes(const Episode& episode, const RowTransformer& transformer,
+                                      std::size_t e, Worker& worker) const {
+  const kernels::Table& kernels = kernels::active();
+  const std::size_t shots = arena_.episodes.shape().shots;
+  const MatrixView<Real> distances = worker.surrogate->prototype_to_base();
+  for (std::size_t k = 0; k < distances.rows(); ++k) {
+    const auto support = episode.support.subspan(k * shots, shots);
+    if (shots == 1) {
+      std::copy_n(sample_to_base_.row(support[0]), distances.cols(), distances.row(k));
+      continue;
+    }
+    worker.base_rows.clear();
+    for (const SampleIndex row : support) worker.base_rows.push_back(base_.of_samples.row(row));
+    kernels::mean(kernels, worker.base_rows.data(), shots, base_.of_samples.stride(),
+                  worker.base_dots.row(0));
+    const Real norm = pass_.prototype_squared_norm(e, k);
+    for (std::size_t t = 0; t < distances.cols(); ++t)
+      worker.norms[t] = norm + base_.squared_norms[t];
+    if (!kernels::distances(kernels, worker.norms.data(), worker.base_dots.row(0), distances.cols(),
+                            distances.row(k)))
+      continue;
+    fit_again(episode, transformer, k, worker.support, worker.wide, worker.center.row(0));
+    for (std::size_t t = 0; t < distances.cols(); ++t)
+      if (is_close(distances[k][t], worker.norms[t]))
+        distances[k][t] = plain_distance(worker.center.row(0), base_.prototypes.row(t));
+  }
+}
+
+template class Stream<float>;
+template class Stream<double>;
+
+}  // namespace deepvoro

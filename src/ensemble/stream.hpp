@@ -1,0 +1,134 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "deepvoro/core/matrix.hpp"
+#include "deepvoro/ensemble/engine.hpp"
+#include "deepvoro/features/transform.hpp"
+#include "distance_pass.hpp"
+#include "surrogate_episode.hpp"
+
+namespace deepvoro {
+
+// How many nearest base classes a member takes; 0 when it is no surrogate member.
+[[nodiscard]] inline std::size_t neighbours(const Configuration& member) {
+  const auto* surrogate = std::get_if<Surrogate>(&member.geometry);
+  return surrogate == nullptr ? 0 : surrogate->R;
+}
+
+// A run of members that share view and transformation, and whose surrogate sets only grow.
+struct Group {
+  std::size_t first = 0;
+  std::span<const Configuration> members;
+
+  [[nodiscard]] std::size_t largest_R() const { return neighbours(members.back()); }
+};
+
+// Receives the values of one member in one episode, [ways x queries] with queries side by side, and
+// as much scratch memory.
+template <class Real>
+using LaneVisitor = std::function<void(std::size_t member, std::size_t episode,
+                                       MatrixView<const Real> values, MatrixView<double> scratch)>;
+
+// Streams groups of members with rows held as Real.
+template <class Real>
+class Stream {
+ public:
+  Stream(const Arena& arena, EpisodeRange range, const LaneVisitor<Real>& visit, bool needs_base);
+
+  void run(const Group& group, const Progress& progress);
+
+ private:
+  // Scratch of one thread.
+  struct Worker {
+    Worker(const Arena& arena, std::size_t bases)
+        : wide(padded(arena.store.dim())),
+          row(1, arena.store.dim()),
+          center(1, arena.store.dim()),
+          support(arena.episodes.shape().shots, arena.store.dim()),
+          query_norms(padded(arena.episodes.shape().total_queries())),
+          norms(std::max(bases, query_norms.size() * arena.episodes.shape().ways)),
+          distances(arena.episodes.shape().ways, arena.episodes.shape().total_queries()),
+          terms(arena.episodes.shape().ways, arena.episodes.shape().total_queries()) {
+      if (bases == 0) return;
+      surrogate.emplace(arena.episodes.shape(), bases);
+      base_dots = Matrix<Real>(1, bases);
+      exact_support = Matrix<double>(arena.episodes.shape().shots, arena.store.dim());
+      exact_prototype = Matrix<double>(1, arena.store.dim());
+    }
+    std::vector<double> wide;
+    Matrix<Real> row;
+    Matrix<Real> center;
+    Matrix<Real> support;
+    std::vector<Real> query_norms;
+    std::vector<Real> norms;
+    Matrix<Real> distances;  // [ways x queries]
+    Matrix<double> terms;    // the same
+    std::optional<SurrogateEpisode<Real>> surrogate;
+    std::vector<const Real*> base_rows;
+    Matrix<Real> base_dots;
+    Matrix<double> exact_support;
+    Matrix<double> exact_prototype;
+    std::optional<std::size_t> exact_way;  // whose prototype is in exact_prototype
+  };
+
+  void fit_base_prototypes(const Configuration& shared, const std::vector<float>& center);
+  void fit_base_prototype(const RowTransformer& transformer, std::size_t base_class,
+                          Worker& worker);
+
+  // Distances of all samples to the base prototypes.
+  void measure_samples(const RowTransformer& transformer);
+
+  // Where cancellation shows, distances are computed again from differences.
+  static bool is_close(Real distance, Real norms) { return distance * distance * 63 < norms; }
+
+  Real plain_distance(const Real* a, const Real* b) const;
+  void run_episode(const Group& group, const RowTransformer& transformer, std::size_t e,
+                   Worker& worker);
+
+  // Distances of an episode's queries to its prototypes.
+  void measure_episode(const Episode& episode, const RowTransformer& transformer, std::size_t e,
+                       Worker& worker);
+
+  // A prototype from whole rows.
+  template <class T>
+  void fit_again(const Episode& episode, const RowTransformer& transformer, std::size_t way,
+                 Matrix<T>& support, std::vector<double>& wide, T* out) const;
+
+  // Squared.
+  double exact_base_distance(const Episode& episode, const RowTransformer& transformer,
+                             std::size_t way, std::size_t base, Worker& worker) const;
+
+  Real measure_again(const Episode& episode, const RowTransformer& transformer, std::size_t query,
+                     std::size_t way, Worker& worker) const;
+
+  // Distances of an episode's prototypes to the base prototypes. The dot product of a mean is the
+  // mean of dot products, so nothing of the length of a row is touched.
+  void measure_prototypes(const Episode& episode, const RowTransformer& transformer, std::size_t e,
+                          Worker& worker) const;
+
+  const Arena& arena_;
+  EpisodeRange range_;
+  const LaneVisitor<Real>& visit_;
+  std::vector<std::size_t> labels_;
+  DistancePass<Real> pass_;
+  LoadedView view_;
+  std::string view_name_;
+  LoadedView base_view_;
+  std::string base_view_name_;
+  std::vector<std::vector<std::size_t>> base_rows_;
+  BaseDots<Real> base_;
+  Matrix<Real> sample_to_base_;  // distances, [samples x base classes]
+  Matrix<double> exact_base_;    // base prototypes, for close decisions
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+}  // namespace deepvoro

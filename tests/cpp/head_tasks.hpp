@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "deepvoro/core/matrix.hpp"
+#include "test_store.hpp"
+
+// What the tests of several heads need.
+namespace deepvoro::testing {
+
+[[nodiscard]] inline Matrix<double> unit_rows(std::size_t count, std::size_t dim,
+                                              std::uint32_t seed) {
+  Matrix<double> rows = random_points(count, dim, seed);
+  for (std::size_t r = 0; r < count; ++r) {
+    double squared = 0;
+    for (const double x : rows.view()[r]) squared += x * x;
+    for (double& x : rows.view()[r]) x /= std::sqrt(squared);
+  }
+  return rows;
+}
+
+[[nodiscard]] std::vector<double> influence_of(const auto& head, const double* query,
+                                               std::size_t ways) {
+  std::vector<double> out(ways);
+  head.influence(query, out);
+  return out;
+}
+
+}  // namespace deepvoro::testing

@@ -1,0 +1,182 @@
+#include "deepvoro/heads/logistic.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "deepvoro/geometry/diagram.hpp"
+#include "head_tasks.hpp"
+#include "test_store.hpp"
+
+namespace deepvoro {
+namespace {
+
+using testing::influence_of;
+using testing::random_points;
+using testing::unit_rows;
+
+struct LogisticTask {
+  LogisticTask(std::size_t ways, std::size_t count, std::size_t dim)
+      : rows(random_points(count, dim, 1)), W(random_points(ways, dim, 2)), b(ways) {
+    for (std::size_t i = 0; i < count; ++i) {
+      pointers.push_back(rows.row(i));
+      labels.push_back(i % ways);
+    }
+    for (std::size_t k = 0; k < ways; ++k) b[k] = 0.1 * static_cast<double>(k);
+  }
+  double loss(LogisticKind kind) {
+    return LogisticObjective<double>(kind).evaluate(pointers, labels, W.view(), b);
+  }
+
+  Matrix<double> rows, W;
+  std::vector<double> b;
+  std::vector<const double*> pointers;
+  std::vector<std::size_t> labels;
+};
+
+class LogisticTest : public ::testing::TestWithParam<LogisticKind> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, LogisticTest,
+                         ::testing::Values(LogisticKind::power, LogisticKind::voronoi),
+                         [](const auto& kind) {
+                           return kind.param == LogisticKind::power ? "power" : "voronoi";
+                         });
+
+TEST_P(LogisticTest, GradientIsThatOfTheLoss) {
+  constexpr double step = 1e-5;
+  LogisticTask task(3, 7, 5);
+  LogisticObjective<double> objective(GetParam());
+  objective.evaluate(task.pointers, task.labels, task.W.view(), task.b);
+  for (std::size_t k = 0; k < 3; ++k) {
+    for (std::size_t d = 0; d < 5; ++d) {
+      double gradient = objective.pull()[k] * task.W.row(k)[d];
+      for (std::size_t i = 0; i < 7; ++i)
+        gradient += objective.residuals(k)[i] * task.rows.row(i)[d];
+      const double middle = task.W.row(k)[d];
+      task.W.row(k)[d] = middle + step;
+      const double above = task.loss(GetParam());
+      task.W.row(k)[d] = middle - step;
+      const double below = task.loss(GetParam());
+      task.W.row(k)[d] = middle;
+      EXPECT_NEAR(gradient, (above - below) / (2 * step), 1e-8) << "W[" << k << "][" << d << "]";
+    }
+    if (GetParam() == LogisticKind::voronoi) continue;
+    const double middle = task.b[k];
+    task.b[k] = middle + step;
+    const double above = task.loss(GetParam());
+    task.b[k] = middle - step;
+    const double below = task.loss(GetParam());
+    task.b[k] = middle;
+    EXPECT_NEAR(objective.bias_gradient()[k], (above - below) / (2 * step), 1e-8) << "b[" << k;
+  }
+}
+
+// Adam written out, with gradients from plain sums over the rows of a batch.
+struct PlainAdam {
+  std::vector<double> mean, square;
+  void step(std::size_t t, const std::vector<double>& gradient, std::vector<double>& values) {
+    mean.resize(values.size());
+    square.resize(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      mean[i] = 0.9 * mean[i] + 0.1 * gradient[i];
+      square[i] = 0.999 * square[i] + 0.001 * gradient[i] * gradient[i];
+      const auto number = static_cast<double>(t);
+      values[i] -= 0.01 * (mean[i] / (1 - std::pow(0.9, number))) /
+                   (std::sqrt(square[i] / (1 - std::pow(0.999, number))) + 1e-8);
+    }
+  }
+};
+
+struct PlainFit {
+  std::vector<double> W, b;
+};
+
+void tie(std::size_t ways, std::size_t dim, PlainFit& fit) {
+  for (std::size_t k = 0; k < ways; ++k) {
+    fit.b[k] = 0;
+    for (std::size_t d = 0; d < dim; ++d) fit.b[k] -= fit.W[k * dim + d] * fit.W[k * dim + d] / 4;
+  }
+}
+
+PlainFit plain_logistic(const Support& support, LogisticKind kind, std::size_t epochs) {
+  const std::size_t ways = support.ways;
+  const std::size_t dim = support.rows.cols();
+  const bool tied = kind == LogisticKind::voronoi;
+  std::vector<std::size_t> order;
+  for (std::size_t s = 0; s < support.shots; ++s)
+    for (std::size_t k = 0; k < ways; ++k) order.push_back(k * support.shots + s);
+  PlainFit fit{std::vector<double>(ways * dim), std::vector<double>(ways)};
+  for (std::size_t r = 0; r < support.rows.rows(); ++r)
+    for (std::size_t d = 0; d < dim; ++d)
+      fit.W[support.label(r) * dim + d] +=
+          2 * support.rows[r][d] / static_cast<double>(support.shots);
+  tie(ways, dim, fit);
+  PlainAdam for_W;
+  PlainAdam for_b;
+  std::size_t t = 0;
+  for (std::size_t epoch = 0; epoch < epochs; ++epoch)
+    for (std::size_t begin = 0; begin < order.size(); begin += 64) {
+      const std::size_t end = std::min(begin + 64, order.size());
+      std::vector<double> gradient_W(fit.W.size());
+      std::vector<double> gradient_b(ways);
+      for (std::size_t i = begin; i < end; ++i) {
+        const auto row = support.rows[order[i]];
+        std::vector<double> p(ways);
+        for (std::size_t k = 0; k < ways; ++k)
+          p[k] = std::exp(std::inner_product(row.begin(), row.end(), &fit.W[k * dim], fit.b[k]));
+        const double total = std::accumulate(p.begin(), p.end(), 0.0);
+        for (std::size_t k = 0; k < ways; ++k) {
+          const double residual = (p[k] / total - (support.label(order[i]) == k ? 1 : 0)) /
+                                  static_cast<double>(end - begin);
+          gradient_b[k] += residual;
+          for (std::size_t d = 0; d < dim; ++d)
+            gradient_W[k * dim + d] += residual * (row[d] - (tied ? fit.W[k * dim + d] / 2 : 0));
+        }
+      }
+      for_W.step(++t, gradient_W, fit.W);
+      if (tied)
+        tie(ways, dim, fit);
+      else
+        for_b.step(t, gradient_b, fit.b);
+    }
+  return fit;
+}
+
+TEST_P(LogisticTest, FitIsThatOfPlainAdam) {
+  struct Case {
+    std::size_t dim;
+    double tolerance;
+  };
+  for (const auto& [dim, tolerance] : {Case{23, 1e-8}, Case{100, 1e-4}})  // double, then float32
+    for (const std::size_t shots : {1U, 5U, 30U}) {                       // the last in batches
+      const Matrix<double> rows = unit_rows(4 * shots, dim, 5);
+      const Support support{.rows = rows.view(), .ways = 4, .shots = shots};
+      LogisticHead head(GetParam(), 12);
+      head.fit(support);
+      const PlainFit plain = plain_logistic(support, GetParam(), 12);
+      for (std::size_t k = 0; k < 4; ++k) {
+        EXPECT_NEAR(head.biases()[k], plain.b[k], tolerance);
+        for (std::size_t d = 0; d < dim; ++d)
+          EXPECT_NEAR(head.weights()[k][d], plain.W[k * dim + d], tolerance);
+      }
+    }
+}
+
+TEST(VoronoiLr, CellsAreThoseOfTheVoronoiDiagramOfItsHalvedRows) {
+  const Matrix<double> rows = random_points(10, 7, 5);
+  LogisticHead head(LogisticKind::voronoi);
+  head.fit({.rows = rows.view(), .ways = 5, .shots = 2});
+  Matrix<double> halved(5, 7);
+  for (std::size_t k = 0; k < 5; ++k)
+    for (std::size_t d = 0; d < 7; ++d) halved.row(k)[d] = head.weights()[k][d] / 2;
+  const VoronoiDiagram diagram(halved.view());
+  const Matrix<double> queries = random_points(300, 7, 6);
+  for (std::size_t q = 0; q < queries.rows(); ++q)
+    EXPECT_EQ(cell_of(influence_of(head, queries.row(q), 5)),
+              assign(diagram, Point(queries.view()[q])));
+}
+
+}  // namespace
+}  // namespace deepvoro
