@@ -64,7 +64,10 @@ def make_split(package, split, random):
     digits = digits_of(package, SOURCES[split])
     classes = [number for number in range(100) if split_of_class(number) == split]
     labels = np.repeat(np.array(classes, np.uint8), PICTURES_PER_CLASS[split])
-    pick = lambda digit: digits[digit][random.randint(len(digits[digit]))]
+
+    def pick(digit):
+        return digits[digit][random.randint(len(digits[digit]))]
+
     return np.stack([side_by_side(pick(number // 10), pick(number % 10), random) for number in labels]), labels
 
 
