@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backbone_command.hpp"
 #include "compare_command.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/version.hpp"
@@ -70,6 +71,7 @@ void describe(CLI::App& program) {
   deepvoro::add_store_command(program);
   deepvoro::add_train_command(program);
   deepvoro::add_extract_command(program);
+  deepvoro::add_backbone_command(program);
 }
 
 int run(int argc, char** argv) {

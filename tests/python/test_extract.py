@@ -12,8 +12,10 @@ from PIL import Image
 
 torch = pytest.importorskip("torch", reason="apt-get install python3-torch")
 import models  # noqa: E402
+import safetensors  # noqa: E402
 import torch_networks  # noqa: E402
 from conftest import PROGRAM  # noqa: E402
+from test_images import write_broken  # noqa: E402
 
 LIBRARIES = PROGRAM.resolve().parents[1] / "lib"
 if not (LIBRARIES / "libdeepvoro_backbone.so").is_file():
@@ -102,6 +104,29 @@ def test_store_holds_the_features_of_every_split_and_view(extract, deepvoro, pic
     assert deepvoro("store", "check", tmp_path / "store").returncode == 0
 
 
+def test_a_model_goes_by_its_name_and_says_what_it_is(deepvoro, pictures, model, tmp_path):
+    tensors, metadata = safetensors.read(model[0])
+    about = {"licence": "CC0-1.0", "source": "a test", "trained_on": "noise"}
+    metadata["deepvoro"] = json.dumps({**json.loads(metadata["deepvoro"]), **about})
+    (tmp_path / "backbones").mkdir()
+    safetensors.write(tmp_path / "backbones/mine.safetensors", tensors, metadata)
+    flags = ["--views", "s32_r0_f0", "--out", tmp_path / "store"]
+    process = deepvoro("extract", pictures, "--model", "mine", *flags, env={"DEEPVORO_DATA": str(tmp_path)})
+    assert process.returncode == 0, process.stderr
+    store = json.loads((tmp_path / "store/store.json").read_text())
+    assert store["provenance"]["backbone"] == {"name": "mine", **about}
+    # Under another name it is the same model.
+    (tmp_path / "backbones/mine.safetensors").rename(tmp_path / "other.safetensors")
+    process = deepvoro("extract", pictures, "--model", tmp_path / "other.safetensors", *flags)
+    assert process.returncode == 0 and "were there already" in process.stderr
+
+
+def test_unknown_names_of_models_are_told(extract):
+    process = extract(model_file="no-such-model")
+    assert process.returncode == 3
+    assert "'no-such-model'" in process.stderr and "deepvoro backbone list" in process.stderr
+
+
 def test_batch_size_changes_rounding_at_most(extract, tmp_path):
     for batch in (1, 4, 64):
         process = extract("--batch", batch, out=tmp_path / str(batch))
@@ -124,17 +149,20 @@ def test_further_views_are_added_and_earlier_ones_left_alone(extract, tmp_path):
     assert files_of(tmp_path / "grown") == files_of(tmp_path / "whole")
 
 
-def test_killed_run_leaves_a_whole_store_and_goes_on(program, deepvoro, extract, pictures, model, tmp_path):
-    views = ",".join(f"s{size}_r{turn}_f{flip}" for size in (200, 300, 400) for turn in (0, 90) for flip in (0, 1))
+# A file that is there when the kill comes: in the middle of the first view, of the second, and after a whole one.
+@pytest.mark.parametrize("sign", ["base/s200_r0_f0.npy", "base/s200_r0_f1.npy", "store.json"])
+def test_killed_run_leaves_whole_views_and_goes_on(program, deepvoro, extract, pictures, model, tmp_path, sign):
+    views = ",".join(f"s{size}_r{turn}_f{flip}" for size in (200, 400) for turn in (0, 90) for flip in (0, 1))
     store = tmp_path / "killed"
     command = [program, "extract", pictures, "--model", model[0], "--views", views, "--out", store]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not (store / "store.json").is_file() and process.poll() is None:
+    while not (store / sign).is_file() and process.poll() is None:
         time.sleep(0.001)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    check = deepvoro("store", "check", store)
-    assert check.returncode == 0, check.stderr
+    if (store / "store.json").is_file():
+        check = deepvoro("store", "check", store)
+        assert check.returncode == 0, check.stderr
     assert extract(views=views, out=store).returncode == 0
     assert extract(views=views, out=tmp_path / "whole").returncode == 0
     finished = {name: data for name, data in files_of(store).items() if not name.endswith(".part")}
@@ -185,6 +213,44 @@ def test_bad_pictures_are_named_or_skipped(extract, pictures, tmp_path):
         assert len(np.load(tmp_path / f"skipped/novel/{view}.npy")) == 3 * PICTURES_PER_CLASS - 1
     labels = np.load(tmp_path / "skipped/novel/labels.npy")
     np.testing.assert_array_equal(np.bincount(labels), [PICTURES_PER_CLASS, PICTURES_PER_CLASS - 1, PICTURES_PER_CLASS])
+
+
+def with_broken_pictures(pictures, folder):
+    shutil.copytree(pictures / "novel", folder)
+    broken = write_broken(folder / "fox/broken")
+    return {f"fox/broken/{name}": what for name, what in broken.items()}
+
+
+def test_every_broken_picture_ends_a_run_without_a_store(extract, pictures, tmp_path):
+    damaged = tmp_path / "damaged"
+    for name, what in with_broken_pictures(pictures, damaged).items():
+        alone = tmp_path / "alone"
+        shutil.copytree(pictures / "novel", alone)
+        (alone / name).parent.mkdir()
+        shutil.copy(damaged / name, alone / name)
+        process = extract(images=alone)
+        assert process.returncode == 3
+        assert name in process.stderr and what in process.stderr and process.stderr.count("\n") == 1, process.stderr
+        assert files_of(tmp_path / "store") == {}
+        shutil.rmtree(alone)
+    # The folder that is left does not stand in the way.
+    assert extract(images=pictures / "novel").returncode == 0
+
+
+def test_every_broken_picture_is_skipped_and_named(extract, pictures, tmp_path):
+    damaged = tmp_path / "damaged"
+    broken = with_broken_pictures(pictures, damaged)
+    process = extract("--skip-bad", images=damaged)
+    assert process.returncode == 0, process.stderr
+    assert f"{len(broken)} pictures skipped" in process.stdout
+    skipped = [line for line in process.stderr.splitlines() if line.startswith("skipped")]
+    assert len(skipped) == len(broken)
+    for name, what in broken.items():
+        assert any(name in line and what in line for line in skipped), skipped
+    assert extract(images=pictures / "novel", out=tmp_path / "clean").returncode == 0
+    for view in ("s32_r0_f0", "s40_r90_f1"):
+        features = [(tmp_path / store / "novel" / f"{view}.npy").read_bytes() for store in ("store", "clean")]
+        assert features[0] == features[1]
 
 
 def test_numbers_of_views_follow_the_size_the_model_was_trained_on(extract, tmp_path):

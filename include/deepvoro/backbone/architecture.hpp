@@ -19,6 +19,7 @@ struct Architecture {
 };
 
 inline constexpr std::size_t kConv4Blocks = 4;
+inline constexpr double kNormalisationEpsilon = 1e-5;  // added to the variances of all networks
 
 [[nodiscard]] const std::vector<std::string>& architecture_names();
 
@@ -27,5 +28,8 @@ void check(const Architecture& architecture);
 
 // Pictures below this side leave nothing to pool.
 [[nodiscard]] std::size_t smallest_input(const Architecture& architecture);
+
+// Dimensions of its features.
+[[nodiscard]] std::size_t feature_count(const Architecture& architecture);
 
 }  // namespace deepvoro

@@ -1,18 +1,20 @@
 #include "network.hpp"
 
+#include <ATen/Parallel.h>
+
 #include <array>
 #include <cmath>
 #include <utility>
 
 #include "deepvoro/core/error.hpp"
 #include "device.hpp"
+#include "winograd.hpp"
 
 namespace deepvoro {
 namespace {
 
 using torch::Tensor;
 
-constexpr double kEpsilon = 1e-5;
 constexpr double kMomentum = 0.1;
 
 struct Statistics {
@@ -23,21 +25,34 @@ struct Statistics {
   bool training = false;
 
   [[nodiscard]] Tensor apply(const Tensor& x) const {
-    return torch::batch_norm(x, weight, bias, mean, variance, training, kMomentum, kEpsilon, true);
+    return torch::batch_norm(x, weight, bias, mean, variance, training, kMomentum,
+                             kNormalisationEpsilon, true);
   }
 };
 
 enum class Activation { none, relu, leaky };
 
+// What values below 0 are multiplied by.
+float slope(Activation activation) {
+  switch (activation) {
+    case Activation::none:
+      return 1;
+    case Activation::relu:
+      return 0;
+    case Activation::leaky:
+      return 0.1F;
+  }
+  return 1;
+}
+
 Tensor activated(Tensor x, Activation activation) {
-  constexpr double leak = 0.1;
   switch (activation) {
     case Activation::none:
       break;
     case Activation::relu:
       return x.relu_();
     case Activation::leaky:
-      return torch::leaky_relu_(x, leak);
+      return torch::leaky_relu_(x, slope(activation));
   }
   return x;
 }
@@ -54,19 +69,58 @@ struct Network::Convolution {
   std::int64_t padding = 0;
   std::int64_t groups = 1;
 
-  [[nodiscard]] Tensor apply(const Tensor& x) const {
+  std::unique_ptr<Winograd> winograd;  // once it is prepared, where there is a quicker way
+
+  // `added`, if there is any, comes before the activation.
+  [[nodiscard]] Tensor apply(const Tensor& x, const Tensor& added = {}) const {
+    if (winograd) return apply_winograd(x, added);
     // Weights follow the type of the pictures, which may be bfloat16.
     const auto type = x.scalar_type();
     Tensor out = torch::conv2d(x, weight.to(type), bias.defined() ? bias.to(type) : bias, stride,
                                padding, 1, groups);
     if (norm) out = norm->apply(out);
+    if (added.defined()) out.add_(added);
     return activated(std::move(out), activation);
+  }
+
+  [[nodiscard]] Tensor apply_winograd(const Tensor& x, const Tensor& added) const {
+    constexpr auto order = torch::MemoryFormat::ChannelsLast;
+    const Tensor in = x.contiguous(order);
+    const Tensor other = added.defined() ? added.contiguous(order) : added;
+    Tensor out =
+        torch::empty({in.size(0), weight.size(0), in.size(2), in.size(3)}, in.options(), order);
+    const Winograd::Pictures pictures{in.data_ptr<float>(),
+                                      out.data_ptr<float>(),
+                                      other.defined() ? other.data_ptr<float>() : nullptr,
+                                      static_cast<std::size_t>(in.size(0)),
+                                      static_cast<std::size_t>(in.size(2)),
+                                      static_cast<std::size_t>(in.size(3))};
+    const auto blocks = static_cast<std::int64_t>(winograd->blocks(pictures));
+    at::parallel_for(0, blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+      winograd->run(pictures, static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
+    });
+    return out;
+  }
+
+  void prepare(torch::ScalarType type) {
+    weight = weight.detach().to(type);
+    if (bias.defined()) bias = bias.detach().to(type);
+    const auto in = static_cast<std::size_t>(weight.size(1));
+    const auto out = static_cast<std::size_t>(weight.size(0));
+    const bool is_plain = weight.size(2) == 3 && stride == 1 && groups == 1;
+    if (!is_plain || !weight.is_cpu() || type != torch::kFloat32 || !Winograd::fits(in, out))
+      return;
+    const Tensor values = weight.contiguous();
+    const Tensor shift = bias.defined() ? bias : torch::zeros({weight.size(0)});
+    winograd = std::make_unique<Winograd>(values.data_ptr<float>(), shift.data_ptr<float>(), in,
+                                          out, slope(activation));
+    weight = torch::empty_like(weight, torch::device(torch::kMeta));  // only its shape is needed
   }
 
   void fold() {
     if (!norm) return;
-    const Tensor factor =
-        norm->weight.to(torch::kFloat64) / (norm->variance.to(torch::kFloat64) + kEpsilon).sqrt();
+    const Tensor factor = norm->weight.to(torch::kFloat64) /
+                          (norm->variance.to(torch::kFloat64) + kNormalisationEpsilon).sqrt();
     Tensor shift = norm->bias.to(torch::kFloat64) - norm->mean.to(torch::kFloat64) * factor;
     if (bias.defined()) shift += bias.to(torch::kFloat64) * factor;
     const auto format = weight.suggest_memory_format();
@@ -88,6 +142,7 @@ struct Network::Rectifier {
 class NetworkBuilder {
  public:
   using Step = Network::Step;
+  using Unit = std::shared_ptr<Network::Convolution>;
 
   NetworkBuilder(Network& network, Network::Weights weights)
       : network_(network), weights_(weights) {}
@@ -99,6 +154,7 @@ class NetworkBuilder {
     if (name == "resnet12") resnet12();
     if (name == "resnet18") resnet({2, 2, 2, 2}, architecture.imagenet_stem);
     if (name == "resnet34") resnet({3, 4, 6, 3}, architecture.imagenet_stem);
+    if (name == "resnet50") resnet({3, 4, 6, 3}, architecture.imagenet_stem, Block::bottleneck);
     if (name == "wrn-28-10") wide_resnet();
     if (name == "densenet121") densenet(architecture.imagenet_stem);
     if (name == "mobilenet") mobilenet(architecture.imagenet_stem);
@@ -138,7 +194,11 @@ class NetworkBuilder {
     add(name + ".running_var", norm.variance, false);
   }
 
-  Step convolution(const std::string& name, const std::string& norm_name, const Shape& shape,
+  static Step alone(Unit unit) {
+    return [unit = std::move(unit)](const Tensor& x) { return unit->apply(x); };
+  }
+
+  Unit convolution(const std::string& name, const std::string& norm_name, const Shape& shape,
                    Activation activation) {
     auto unit = std::make_shared<Network::Convolution>();
     const auto kernel = static_cast<std::int64_t>(shape.kernel);
@@ -160,7 +220,7 @@ class NetworkBuilder {
     if (!norm_name.empty()) add_statistics(norm_name, unit->norm.emplace(), shape.out);
     network_.convolutions_.push_back(unit);
     network_.dim_ = shape.out;
-    return [unit](const Tensor& x) { return unit->apply(x); };
+    return unit;
   }
 
   Step rectifier(const std::string& name, std::size_t channels) {
@@ -193,8 +253,8 @@ class NetworkBuilder {
     std::size_t in = 3;
     for (std::size_t i = 0; i < widths.size(); ++i) {
       const std::string name = "trunk." + std::to_string(i);
-      add_stage({convolution(name + ".C", name + ".BN", {.in = in, .out = widths[i], .bias = true},
-                             Activation::relu),
+      add_stage({alone(convolution(name + ".C", name + ".BN",
+                                   {.in = in, .out = widths[i], .bias = true}, Activation::relu)),
                  max_pool()});
       in = widths[i];
     }
@@ -206,20 +266,26 @@ class NetworkBuilder {
                       .out = 64,
                       .kernel = imagenet ? std::size_t{7} : 3,
                       .stride = imagenet ? std::size_t{2} : 1};
-    std::vector<Step> steps{convolution(name, norm_name, shape, Activation::relu)};
+    std::vector<Step> steps{alone(convolution(name, norm_name, shape, Activation::relu))};
     if (imagenet) steps.emplace_back([](const Tensor& x) { return torch::max_pool2d(x, 3, 2, 1); });
     return steps;
   }
 
-  // Basic blocks of He 2016.
-  void resnet(const std::array<std::size_t, 4>& blocks, bool imagenet_stem) {
+  enum class Block { basic, bottleneck };
+
+  // He 2016.
+  void resnet(const std::array<std::size_t, 4>& blocks, bool imagenet_stem,
+              Block kind = Block::basic) {
     std::vector<Step> steps = stem("conv1", "bn1", imagenet_stem);
     std::size_t in = 64;
     for (std::size_t layer = 0; layer < blocks.size(); ++layer) {
-      const std::size_t out = std::size_t{64} << layer;
+      const std::size_t width = std::size_t{64} << layer;
+      const std::size_t out = kind == Block::basic ? width : 4 * width;
       for (std::size_t block = 0; block < blocks[layer]; ++block) {
+        const std::string name = block_name("layer", layer, block);
         const std::size_t stride = block == 0 && layer > 0 ? 2 : 1;
-        steps.push_back(basic_block(block_name("layer", layer, block), in, out, stride));
+        steps.push_back(kind == Block::basic ? basic_block(name, in, out, stride)
+                                             : bottleneck(name, in, width, out, stride));
         in = out;
       }
       add_stage(std::exchange(steps, {}));
@@ -231,18 +297,36 @@ class NetworkBuilder {
   }
 
   Step basic_block(const std::string& name, std::size_t in, std::size_t out, std::size_t stride) {
-    const Step first = convolution(name + ".conv1", name + ".bn1",
+    const Unit first = convolution(name + ".conv1", name + ".bn1",
                                    {.in = in, .out = out, .stride = stride}, Activation::relu);
-    const Step second =
-        convolution(name + ".conv2", name + ".bn2", {.in = out, .out = out}, Activation::none);
-    Step shortcut;
-    if (stride != 1 || in != out) shortcut = downsample(name, in, out, stride);
-    return [first, second, shortcut](const Tensor& x) {
-      return second(first(x)).add_(shortcut ? shortcut(x) : x).relu_();
-    };
+    const Unit second =
+        convolution(name + ".conv2", name + ".bn2", {.in = out, .out = out}, Activation::relu);
+    return residual(name, alone(first), second, {.in = in, .out = out, .stride = stride});
   }
 
-  Step downsample(const std::string& name, std::size_t in, std::size_t out, std::size_t stride) {
+  // With the stride in the first convolution, as in the paper; torchvision has it in the second.
+  Step bottleneck(const std::string& name, std::size_t in, std::size_t width, std::size_t out,
+                  std::size_t stride) {
+    const Unit first =
+        convolution(name + ".conv1", name + ".bn1",
+                    {.in = in, .out = width, .kernel = 1, .stride = stride}, Activation::relu);
+    const Unit second =
+        convolution(name + ".conv2", name + ".bn2", {.in = width, .out = width}, Activation::relu);
+    const Unit third = convolution(name + ".conv3", name + ".bn3",
+                                   {.in = width, .out = out, .kernel = 1}, Activation::relu);
+    return residual(name, [=](const Tensor& x) { return second->apply(first->apply(x)); }, third,
+                    {.in = in, .out = out, .stride = stride});
+  }
+
+  Step residual(const std::string& name, const Step& before, const Unit& last, const Shape& shape) {
+    Unit shortcut;
+    if (shape.stride != 1 || shape.in != shape.out)
+      shortcut = downsample(name, shape.in, shape.out, shape.stride);
+    return
+        [=](const Tensor& x) { return last->apply(before(x), shortcut ? shortcut->apply(x) : x); };
+  }
+
+  Unit downsample(const std::string& name, std::size_t in, std::size_t out, std::size_t stride) {
     return convolution(name + ".downsample.0", name + ".downsample.1",
                        {.in = in, .out = out, .kernel = 1, .stride = stride}, Activation::none);
   }
@@ -254,17 +338,17 @@ class NetworkBuilder {
     for (std::size_t layer = 0; layer < widths.size(); ++layer) {
       const std::string name = block_name("layer", layer, 0);
       const std::size_t out = widths[layer];
-      const Step first =
+      const Unit first =
           convolution(name + ".conv1", name + ".bn1", {.in = in, .out = out}, Activation::leaky);
-      const Step second =
+      const Unit second =
           convolution(name + ".conv2", name + ".bn2", {.in = out, .out = out}, Activation::leaky);
-      const Step third =
-          convolution(name + ".conv3", name + ".bn3", {.in = out, .out = out}, Activation::none);
-      const Step shortcut = downsample(name, in, out, 1);
+      const Unit third =
+          convolution(name + ".conv3", name + ".bn3", {.in = out, .out = out}, Activation::leaky);
+      const Unit shortcut = downsample(name, in, out, 1);
       add_stage({[=](const Tensor& x) {
-        const Tensor sum = third(second(first(x))).add_(shortcut(x));
-        return torch::max_pool2d(activated(sum, Activation::leaky), 2);
-      }});
+                   return third->apply(second->apply(first->apply(x)), shortcut->apply(x));
+                 },
+                 max_pool()});
       in = out;
     }
   }
@@ -274,7 +358,8 @@ class NetworkBuilder {
     constexpr std::array<std::size_t, 3> widths{160, 320, 640};
     constexpr std::size_t blocks = 4;
     std::size_t in = 16;
-    std::vector<Step> steps{convolution("conv1", "", {.in = 3, .out = in}, Activation::none)};
+    std::vector<Step> steps{
+        alone(convolution("conv1", "", {.in = 3, .out = in}, Activation::none))};
     for (std::size_t layer = 0; layer < widths.size(); ++layer) {
       for (std::size_t block = 0; block < blocks; ++block) {
         const std::size_t stride = block == 0 && layer > 0 ? 2 : 1;
@@ -291,17 +376,17 @@ class NetworkBuilder {
 
   Step wide_block(const std::string& name, std::size_t in, std::size_t out, std::size_t stride) {
     const Step before = rectifier(name + ".bn1", in);
-    const Step first = convolution(name + ".conv1", name + ".bn2",
+    const Unit first = convolution(name + ".conv1", name + ".bn2",
                                    {.in = in, .out = out, .stride = stride}, Activation::relu);
-    const Step second = convolution(name + ".conv2", "", {.in = out, .out = out}, Activation::none);
-    Step shortcut;
+    const Unit second = convolution(name + ".conv2", "", {.in = out, .out = out}, Activation::none);
+    Unit shortcut;
     if (in != out)
       shortcut =
           convolution(name + ".convShortcut", "",
                       {.in = in, .out = out, .kernel = 1, .stride = stride}, Activation::none);
     return [=](const Tensor& x) {
       const Tensor rectified = before(x);
-      return second(first(rectified)).add_(shortcut ? shortcut(rectified) : x);
+      return second->apply(first->apply(rectified), shortcut ? shortcut->apply(rectified) : x);
     };
   }
 
@@ -322,9 +407,9 @@ class NetworkBuilder {
       if (block + 1 == blocks.size()) break;
       const std::string transition = "features.transition" + number;
       steps.push_back(rectifier(transition + ".norm", channels));
-      steps.push_back(convolution(transition + ".conv", "",
-                                  {.in = channels, .out = channels / 2, .kernel = 1},
-                                  Activation::none));
+      steps.push_back(
+          alone(convolution(transition + ".conv", "",
+                            {.in = channels, .out = channels / 2, .kernel = 1}, Activation::none)));
       steps.emplace_back([](const Tensor& x) { return torch::avg_pool2d(x, 2); });
       channels /= 2;
       add_stage(std::exchange(steps, {}));
@@ -336,11 +421,13 @@ class NetworkBuilder {
   Step dense_layer(const std::string& name, std::size_t in, std::size_t growth) {
     const std::size_t inner = 4 * growth;
     const Step before = rectifier(name + ".norm1", in);
-    const Step first = convolution(name + ".conv1", name + ".norm2",
+    const Unit first = convolution(name + ".conv1", name + ".norm2",
                                    {.in = in, .out = inner, .kernel = 1}, Activation::relu);
-    const Step second =
+    const Unit second =
         convolution(name + ".conv2", "", {.in = inner, .out = growth}, Activation::none);
-    return [=](const Tensor& x) { return torch::cat({x, second(first(before(x)))}, 1); };
+    return [=](const Tensor& x) {
+      return torch::cat({x, second->apply(first->apply(before(x)))}, 1);
+    };
   }
 
   // Howard 2017: depthwise and pointwise convolutions in turn.
@@ -363,18 +450,18 @@ class NetworkBuilder {
                                             {1024, 2},
                                             {1024, 1}}};
     std::size_t in = 32;
-    std::vector<Step> steps{convolution(
+    std::vector<Step> steps{alone(convolution(
         "features.0.0", "features.0.1",
-        {.in = 3, .out = in, .stride = imagenet_stem ? std::size_t{2} : 1}, Activation::relu)};
+        {.in = 3, .out = in, .stride = imagenet_stem ? std::size_t{2} : 1}, Activation::relu))};
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const auto [out, stride] = blocks[i];
       if (stride == 2) add_stage(std::exchange(steps, {}));
       const std::string name = "features." + std::to_string(i + 1);
-      steps.push_back(convolution(name + ".0", name + ".1",
-                                  {.in = in, .out = in, .stride = stride, .groups = in},
-                                  Activation::relu));
-      steps.push_back(convolution(name + ".3", name + ".4", {.in = in, .out = out, .kernel = 1},
-                                  Activation::relu));
+      steps.push_back(alone(convolution(name + ".0", name + ".1",
+                                        {.in = in, .out = in, .stride = stride, .groups = in},
+                                        Activation::relu)));
+      steps.push_back(alone(convolution(name + ".3", name + ".4",
+                                        {.in = in, .out = out, .kernel = 1}, Activation::relu)));
       in = out;
     }
     add_stage(std::move(steps));
@@ -426,11 +513,13 @@ void Network::fold_normalisations() {
   tensors_.clear();
 }
 
-void Network::to_type(torch::ScalarType type) {
-  for (const auto& unit : convolutions_) {
-    unit->weight = unit->weight.detach().to(type);
-    if (unit->bias.defined()) unit->bias = unit->bias.detach().to(type);
-  }
+void Network::prepare_convolutions(torch::ScalarType type) {
+  const auto count = static_cast<std::int64_t>(convolutions_.size());
+  at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
+    const torch::NoGradGuard no_gradients;
+    for (std::int64_t i = begin; i < end; ++i)
+      convolutions_[static_cast<std::size_t>(i)]->prepare(type);
+  });
 }
 
 }  // namespace deepvoro

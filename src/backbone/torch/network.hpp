@@ -56,9 +56,9 @@ class Network {
   // gone afterwards, and so are the names of tensors.
   void fold_normalisations();
 
-  // Keeps the weights of convolutions in the type that pictures will have, instead of converting
-  // them for each batch. For inference.
-  void to_type(torch::ScalarType type);
+  // Keeps the weights of convolutions as they will be used, for pictures of this type, instead of
+  // converting them for each batch. For inference, after folding.
+  void prepare_convolutions(torch::ScalarType type);
 
  private:
   friend class NetworkBuilder;

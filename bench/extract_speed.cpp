@@ -1,0 +1,48 @@
+// extract_speed MODEL PICTURES.npy FEATURES.npy THREADS: reads a number of passes from each line of
+// standard input, makes them over all pictures and prints their seconds.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "deepvoro/backbone/backbone.hpp"
+#include "deepvoro/core/files.hpp"
+#include "deepvoro/features/npy.hpp"
+
+int main(int argc, char** argv) try {
+  using namespace deepvoro;
+  using Clock = std::chrono::steady_clock;
+  if (argc != 5) return 2;
+  const MappedFile file(argv[2]);
+  const NpyHeader header = parse_npy_header(file.bytes(), argv[2]);
+  const std::size_t side = header.shape[1];
+  const std::size_t bytes = side * side * 3;
+  std::vector<Image> pictures;
+  for (std::size_t i = 0; i < header.shape[0]; ++i) {
+    const auto* first =
+        reinterpret_cast<const std::uint8_t*>(file.bytes().data()) + header.data_offset + i * bytes;
+    pictures.push_back({side, side, {first, first + bytes}});
+  }
+  const auto threads = static_cast<unsigned>(std::stoul(argv[4]));
+  const auto backbone = backbone_library().open(argv[1], {.threads = threads});
+  std::vector<float> features(pictures.size() * backbone->dim());
+  backbone->embed(pictures, features);
+  write_npy(argv[3], "<f4", std::vector<std::uint64_t>{pictures.size(), backbone->dim()},
+            std::as_bytes(std::span(features)));
+  std::puts("ready");
+  std::fflush(stdout);
+  for (std::size_t passes = 0; std::cin >> passes;) {
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < passes; ++i) backbone->embed(pictures, features);
+    fmt::print("{:.6f}\n", std::chrono::duration<double>(Clock::now() - start).count());
+    std::fflush(stdout);
+  }
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 3;
+}
