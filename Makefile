@@ -5,7 +5,10 @@
 #   make bench   the benchmark table, this program against NumPy on the same data
 #   make bench-images   JPEG decode plus resize against Pillow
 #   make bench-extract  networks on the CPU against PyTorch
-.PHONY: build demo test bench bench-images bench-extract packages-build packages-test packages-bench packages-bench-extract clean
+#   make pipeline-quickdraw     from drawings to a table: train a network, extract features, tune, evaluate
+#   make pipeline-doublemnist   from digits to features in the plane, and accuracies
+.PHONY: build demo test bench bench-images bench-extract pipeline-quickdraw pipeline-doublemnist \
+        packages-build packages-test packages-bench packages-bench-extract packages-pipeline clean
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
                   libhdf5-dev libzip-dev libcli11-dev libjpeg62-turbo-dev libpng-dev zlib1g-dev libtorch-dev
@@ -13,6 +16,8 @@ TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev clang-format clang-tidy python3 
                  python3-pytest python3-h5py python3-scipy python3-sklearn python3-pil python3-torch libopenblas0-pthread
 BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn python3-pil \
                   libopenblas0-pthread
+# Debian's npm has hundreds of dependencies: not where there is one already.
+PIPELINE_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy $(if $(shell command -v npm),,npm)
 EXTRACT_PACKAGES := $(BENCH_PACKAGES) libtorch-dev python3-torch
 JOBS := $(shell nproc)
 
@@ -42,6 +47,12 @@ bench-images: packages-bench
 	cmake --build build -j $(JOBS) --target deepvoro_image_bench
 	/usr/bin/python3 bench/images.py
 
+pipeline-quickdraw: packages-pipeline build
+	@scripts/quickdraw/pipeline.sh
+
+pipeline-doublemnist: packages-pipeline build
+	@scripts/doublemnist/pipeline.sh
+
 bench-extract: packages-bench-extract
 	cmake --preset release -DDEEPVORO_BENCH=ON -DDEEPVORO_BACKBONE=ON
 	cmake --build build -j $(JOBS) --target deepvoro_extract_bench deepvoro_backbone
@@ -53,6 +64,8 @@ packages-test:
 	@scripts/install_packages.sh $(TEST_PACKAGES)
 packages-bench:
 	@scripts/install_packages.sh $(BENCH_PACKAGES)
+packages-pipeline:
+	@scripts/install_packages.sh $(PIPELINE_PACKAGES)
 packages-bench-extract:
 	@scripts/install_packages.sh $(EXTRACT_PACKAGES)
 

@@ -7,12 +7,13 @@ build/bin/deepvoro evaluate data/quickdraw --method vd,deepvoro,deepvoro++ --sho
   --json build/demo/results.json
 cat <<'EOF'
 
-Each row is the mean accuracy over 2000 five-way episodes on classes the features were never fitted to.
+Each row is the mean accuracy over 2000 five-way episodes on classes that the network behind the features never saw.
 The last column is the gain over the nearest prototype (vd) on the very same episodes.
 Results, episode by episode: build/demo/results.json
 
 Next:
   build/bin/deepvoro evaluate data/quickdraw --method deepvoro --scheme guided   members chosen on validation classes
+  make pipeline-quickdraw                                                        train that network yourself, in minutes
   build/bin/deepvoro store create my-store --novel features.npz                  bring your own features
   build/bin/deepvoro evaluate my-store --method vd,deepvoro --shots 1,5          and compare methods on them
   build/bin/deepvoro --help                                                      everything else

@@ -20,6 +20,15 @@ std::string last_failure() {
   return text != nullptr ? text : "no reason given";
 }
 
+// LibTorch's threads, and those of OpenBLAS below it, wait for each other many times a step. Unless
+// told so before they start, they spin, and take the processor from the one that is waited for
+// where other programs run as well.
+void let_waiting_threads_sleep() {
+  ::setenv("OMP_WAIT_POLICY", "passive", 0);
+  // 2 to the power of it, in cycles; the least there is.
+  ::setenv("OPENBLAS_THREAD_TIMEOUT", "4", 0);
+}
+
 const BackboneLibrary* load() {
   const fs::path file = library_folder() / kLibraryName;
   if (!fs::exists(file))
@@ -27,8 +36,7 @@ const BackboneLibrary* load() {
         fmt::format("{}: is not there, and networks need it; apt-get install libtorch-dev, then "
                     "build again with -DDEEPVORO_BACKBONE=ON ('make build' does both)",
                     file.string()));
-  // Threads of OpenMP that wait would keep cores busy that read the next pictures meanwhile.
-  ::setenv("OMP_WAIT_POLICY", "PASSIVE", 0);
+  let_waiting_threads_sleep();
   // Never closed: LibTorch cannot be unloaded.
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)

@@ -31,10 +31,15 @@ def features(store):
 def test_logistic_regression(store, features, way, kind, shots):
     task = Task(shots=shots, episodes=70)
     head = partial(heads.lr_scores, kind=kind, epochs=EPOCHS, start=heads.diagram_of_prototypes)
-    expected = heads.scores_of(head, heads.square_roots(store, "novel"), store, task)
+    rows = heads.square_roots(store, "novel")
+    expected = heads.scores_of(head, rows, store, task)
+    # The ways are in float32, whose rounding Adam enlarges where a support of one row leaves hardly any gradient.
+    float32_error = abs(heads.scores_of(head, rows.astype(np.float32), store, task) - expected)
     roots = heads_ways.square_roots(features)
     actual = way(roots, *heads.draw_episodes(store, task), EPOCHS, tied=kind == "voronoi")
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-4)
+    error = abs(actual - expected)
+    assert np.median(error) < max(1e-5, 2 * np.median(float32_error))
+    assert error.max() < 0.01 * abs(expected).max()
     assert (actual.argmax(axis=2) == expected.argmax(axis=2)).mean() >= 0.995
 
 

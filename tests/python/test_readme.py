@@ -31,7 +31,7 @@ def run_shell(command, folder):
 
 
 def make_targets(text):
-    return re.findall(r"\bmake ([a-z]+)\b", text)
+    return re.findall(r"\bmake ([a-z-]+)\b", text)
 
 
 def test_blocks_run_and_print_what_is_shown(checkout):
