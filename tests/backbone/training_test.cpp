@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <fstream>
 #include <random>
@@ -68,8 +69,9 @@ class Follower final : public TrainingMonitor {
 class Training : public ::testing::Test {
  protected:
   void SetUp() override {
-    const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    folder_ = fs::path(::testing::TempDir()) / ("training_" + test.substr(0, test.find('/')));
+    std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::ranges::replace(test, '/', '_');
+    folder_ = fs::path(::testing::TempDir()) / ("training_" + test);
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     options_.architecture = {.name = "conv4", .widths = {8, 8, 8, 16}};
@@ -104,7 +106,8 @@ struct Recipe {
 };
 
 void PrintTo(const Recipe& recipe, std::ostream* out) {
-  *out << name(recipe.procedure);
+  const bool linear = recipe.classifier == ClassifierKind::linear;
+  *out << name(recipe.procedure) << (linear ? " linear" : " cosine");
 }
 
 class OneBatch : public Training, public ::testing::WithParamInterface<Recipe> {};

@@ -31,6 +31,7 @@ def refused(checkpoint, out, *words, flags=()):
 
 
 def made_network(name, **flags):
+    torch.manual_seed(3)
     return torch_networks.with_random_statistics(torch_networks.network(name, **flags), seed=3)
 
 
