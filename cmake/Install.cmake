@@ -7,6 +7,8 @@ if(DEEPVORO_BUILD_BACKBONE)
   install(TARGETS deepvoro_backbone LIBRARY)
 endif()
 install(DIRECTORY include/deepvoro TYPE INCLUDE)
+install(DIRECTORY data/backbones DESTINATION ${CMAKE_INSTALL_DATADIR}/deepvoro
+        FILES_MATCHING PATTERN "*.safetensors")
 install(EXPORT deepvoroTargets NAMESPACE deepvoro:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/deepvoroConfig.cmake.in ${PROJECT_BINARY_DIR}/deepvoroConfig.cmake
                               INSTALL_DESTINATION ${package_dir})

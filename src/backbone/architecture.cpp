@@ -53,4 +53,13 @@ std::size_t smallest_input(const Architecture& architecture) {
   return 1;
 }
 
+std::size_t feature_count(const Architecture& architecture) {
+  const std::string& name = architecture.name;
+  if (architecture.embedding > 0) return architecture.embedding;
+  if (name == "conv4") return architecture.widths.empty() ? 64 : architecture.widths.back();
+  if (name == "resnet12" || name == "wrn-28-10") return 640;
+  if (name == "densenet121" || name == "mobilenet") return 1024;
+  return 512;
+}
+
 }  // namespace deepvoro

@@ -54,14 +54,16 @@ std::string description_json(const ModelDescription& description) {
                     {"imagenet_stem", description.architecture.imagenet_stem}};
   if (!description.architecture.widths.empty())
     architecture["widths"] = description.architecture.widths;
-  const json document{{"format", "deepvoro-model"},
-                      {"version", 1},
-                      {"architecture", architecture},
-                      {"input_size", description.input_size},
-                      {"mean", description.pixels.mean},
-                      {"deviation", description.pixels.deviation},
-                      {"recipe", json::parse(description.recipe_json)},
-                      {"data_sha256", description.data_sha256}};
+  json document{{"format", "deepvoro-model"},
+                {"version", 1},
+                {"architecture", architecture},
+                {"input_size", description.input_size},
+                {"mean", description.pixels.mean},
+                {"deviation", description.pixels.deviation},
+                {"recipe", json::parse(description.recipe_json)},
+                {"data_sha256", description.data_sha256}};
+  if (!description.licence.empty()) document["licence"] = description.licence;
+  if (!description.source.empty()) document["source"] = description.source;
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -81,14 +83,18 @@ ModelDescription parse_description(const std::string& text, const std::string& w
     if (!(deviation > 0)) fields.fail("deviation", "must be above 0");
   description.recipe_json = document.value("recipe", json::object()).dump();
   description.data_sha256 = fields.text("data_sha256");
+  if (fields.has("licence")) description.licence = fields.text("licence");
+  if (fields.has("source")) description.source = fields.text("source");
   return description;
 }
 
 Checkpoint::Checkpoint(const std::filesystem::path& file) : tensors_(file) {
   const auto found = tensors_.metadata().find(kMetadataKey);
   if (found == tensors_.metadata().end())
-    throw data_error(fmt::format(
-        "{}: has no description of its network; models come from 'deepvoro train'", file.string()));
+    throw data_error(
+        fmt::format("{}: has no description of its network; models come from 'deepvoro train' or "
+                    "'deepvoro backbone install'",
+                    file.string()));
   description_ = parse_description(found->second, file.string());
 }
 

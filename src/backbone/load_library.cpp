@@ -3,6 +3,7 @@
 
 #include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/core/error.hpp"
+#include "library_folder.hpp"
 
 namespace deepvoro {
 namespace {
@@ -12,22 +13,13 @@ namespace fs = std::filesystem;
 constexpr const char* kLibraryName = "libdeepvoro_backbone.so";
 constexpr const char* kFactoryName = "deepvoro_backbone_library";
 
-// Beside the library that this code is in.
-fs::path library_file() {
-  Dl_info self{};
-  if (::dladdr(reinterpret_cast<const void*>(&backbone_library), &self) == 0 ||
-      self.dli_fname == nullptr)
-    return kLibraryName;
-  return fs::absolute(self.dli_fname).parent_path() / kLibraryName;
-}
-
 std::string last_failure() {
   const char* text = ::dlerror();
   return text != nullptr ? text : "no reason given";
 }
 
 const BackboneLibrary* load() {
-  const fs::path file = library_file();
+  const fs::path file = library_folder() / kLibraryName;
   if (!fs::exists(file))
     throw data_error(
         fmt::format("{}: is not there, and networks need it; apt-get install libtorch-dev, then "

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "deepvoro/backbone/extraction.hpp"
+#include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "episode_options.hpp"
@@ -26,6 +27,7 @@ Examples:
   deepvoro extract pictures --model dino.ts --size 224 --views 8 --out features --skip-bad)";
 
 struct ExtractCommand {
+  std::string model;
   std::string views = "64";
   std::string size_rule = "release";
   std::optional<std::size_t> size;
@@ -42,6 +44,7 @@ void ExtractCommand::run() {
   request.size_rule = size_rule == "paper" ? SizeRule::paper : SizeRule::release;
   request.threads = compute.threads;
   compute.input_size = size.value_or(compute.input_size);
+  request.model = backbone_file(model);
   const std::unique_ptr<Backbone> backbone = backbone_library().open(request.model, compute);
   request.views = parse_views(views, request.size_rule, size.value_or(backbone->input_size()));
 
@@ -78,8 +81,9 @@ void add_extract_command(CLI::App& program) {
   app->footer(kFooter);
   app->add_option("IMAGES", request.images, "pictures: a collection, or a folder of splits")
       ->required();
-  app->add_option("--model", request.model,
-                  "model file of deepvoro train, or a TorchScript module (.ts, .pt, .pth)")
+  app->add_option("--model", command->model,
+                  "name of an installed backbone, model file of deepvoro train, or a TorchScript "
+                  "module (.ts, .pt, .pth)")
       ->required();
   app->add_option("--out", request.store, "feature store to make or to go on with")->required();
   app->add_option("--views", command->views,

@@ -26,6 +26,8 @@ class CheckpointFile : public ::testing::Test {
     description_.pixels = {{0.5F, 0.25F, 0.125F}, {0.5F, 1.0F, 0.3F}};
     description_.recipe_json = R"({"epochs":3})";
     description_.data_sha256 = "abc";
+    description_.licence = "CC0";
+    description_.source = "a test";
     torch::manual_seed(1);
     network_ = std::make_unique<Network>(description_.architecture);
   }

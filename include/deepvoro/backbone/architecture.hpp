@@ -28,4 +28,7 @@ void check(const Architecture& architecture);
 // Pictures below this side leave nothing to pool.
 [[nodiscard]] std::size_t smallest_input(const Architecture& architecture);
 
+// Dimensions of its features.
+[[nodiscard]] std::size_t feature_count(const Architecture& architecture);
+
 }  // namespace deepvoro

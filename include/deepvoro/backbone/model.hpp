@@ -24,6 +24,8 @@ struct ModelDescription {
   PixelScale pixels;
   std::string recipe_json = "{}";  // how it was trained
   std::string data_sha256;         // of the pictures it was trained on; empty if unknown
+  std::string licence;             // of the weights; empty if unknown
+  std::string source;              // where the weights and the pictures come from; empty if unknown
 
   bool operator==(const ModelDescription&) const = default;
 };

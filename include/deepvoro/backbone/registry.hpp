@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "deepvoro/backbone/model.hpp"
+
+namespace deepvoro {
+
+// A model file that goes by a name: `<name>.safetensors` in the user's folder of backbones or among
+// those that come with the program.
+struct InstalledBackbone {
+  std::string name;
+  std::filesystem::path file;
+  ModelDescription description;
+};
+
+// By name. One of the user's hides one of the same name that comes with the program.
+[[nodiscard]] std::vector<InstalledBackbone> installed_backbones();
+
+// The file of a backbone by its name. What is a path (an existing file, or a text with a slash or
+// the ending of a model) is taken as it is. An unknown name is a data error.
+[[nodiscard]] std::filesystem::path backbone_file(const std::string& name_or_path);
+
+// Where backbones are installed: $DEEPVORO_DATA/backbones, or deepvoro/backbones in the user's data
+// folder ($XDG_DATA_HOME, ~/.local/share). It may not exist yet.
+[[nodiscard]] std::filesystem::path user_backbone_folder();
+
+}  // namespace deepvoro

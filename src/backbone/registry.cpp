@@ -1,0 +1,92 @@
+#include "deepvoro/backbone/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <map>
+#include <optional>
+
+#include "checkpoint.hpp"
+#include "deepvoro/backbone/backbone.hpp"
+#include "deepvoro/core/error.hpp"
+#include "library_folder.hpp"
+
+namespace deepvoro {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kEnding = ".safetensors";
+
+std::optional<fs::path> folder_named_by(const char* variable) {
+  const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nothing sets it
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+std::optional<fs::path> user_folder() {
+  if (const auto data = folder_named_by("DEEPVORO_DATA")) return *data / "backbones";
+  if (const auto data = folder_named_by("XDG_DATA_HOME")) return *data / "deepvoro/backbones";
+  if (const auto home = folder_named_by("HOME")) return *home / ".local/share/deepvoro/backbones";
+  return std::nullopt;
+}
+
+// Above the library: <prefix>/share once it is installed, data/ of the sources before that.
+std::optional<fs::path> built_in_folder() {
+  constexpr int levels = 3;
+  fs::path above = library_folder();
+  for (int level = 0; level < levels; ++level) {
+    above = above.parent_path();
+    for (const char* place : {"share/deepvoro/backbones", "data/backbones"})
+      if (std::error_code absent; fs::is_directory(above / place, absent)) return above / place;
+  }
+  return std::nullopt;
+}
+
+std::map<std::string, fs::path> files_by_name() {
+  std::map<std::string, fs::path> files;
+  for (const auto& folder : {user_folder(), built_in_folder()}) {
+    std::error_code absent;
+    if (!folder) continue;
+    for (const auto& entry : fs::directory_iterator(*folder, absent))
+      if (entry.path().extension() == kEnding && entry.is_regular_file(absent))
+        files.try_emplace(entry.path().stem().string(), entry.path());
+  }
+  return files;
+}
+
+bool is_path(const std::string& text) {
+  std::error_code absent;
+  const auto status = fs::status(text, absent);
+  return (fs::exists(status) && !fs::is_directory(status)) || text.find('/') != std::string::npos ||
+         text.ends_with(kEnding) || is_torchscript(text);
+}
+
+}  // namespace
+
+std::vector<InstalledBackbone> installed_backbones() {
+  std::vector<InstalledBackbone> all;
+  for (const auto& [name, file] : files_by_name())
+    all.push_back({name, file, Checkpoint(file).description()});
+  return all;
+}
+
+fs::path backbone_file(const std::string& name_or_path) {
+  if (is_path(name_or_path)) return name_or_path;
+  const auto files = files_by_name();
+  const auto found = files.find(name_or_path);
+  if (found != files.end()) return found->second;
+  if (name_or_path == "resnet50")
+    throw data_error(
+        "no backbone 'resnet50' is installed; run: deepvoro backbone install resnet50");
+  throw data_error(fmt::format(
+      "'{}' is no file and no backbone that is installed; 'deepvoro backbone list' shows them",
+      name_or_path));
+}
+
+fs::path user_backbone_folder() {
+  if (const auto folder = user_folder()) return *folder;
+  throw data_error("there is no home folder; set DEEPVORO_DATA to the folder for data");
+}
+
+}  // namespace deepvoro
