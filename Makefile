@@ -4,7 +4,8 @@
 #   make test    every test
 #   make bench   the benchmark table, this program against NumPy on the same data
 #   make bench-images   JPEG decode plus resize against Pillow
-.PHONY: build demo test bench bench-images packages-build packages-test packages-bench clean
+#   make bench-classifier   predictions against scikit-learn
+.PHONY: build demo test bench bench-images bench-classifier packages-build packages-test packages-bench clean
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
                   libhdf5-dev libzip-dev libcli11-dev libjpeg62-turbo-dev libpng-dev
@@ -39,6 +40,11 @@ bench-images: packages-bench
 	cmake --preset release -DDEEPVORO_BENCH=ON
 	cmake --build build -j $(JOBS) --target deepvoro_image_bench
 	/usr/bin/python3 bench/images.py
+
+bench-classifier: packages-bench
+	cmake --preset release -DDEEPVORO_BENCH=ON
+	cmake --build build -j $(JOBS) --target deepvoro_classifier_bench
+	/usr/bin/python3 bench/classifier.py
 
 packages-build:
 	@scripts/install_packages.sh $(BUILD_PACKAGES)

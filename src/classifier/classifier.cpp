@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/parallel.hpp"
 #include "state.hpp"
 
 namespace deepvoro {
@@ -46,18 +45,10 @@ Pool members_of(const ClassifierOptions& options, bool is_signed) {
 // Mean over the members, [queries x classes].
 Matrix<double> influences(const FittedEnsemble& ensemble, std::size_t members,
                           std::span<const MatrixView<const float>> queries, unsigned threads) {
-  constexpr std::size_t grain = 8;
-  const std::size_t count = queries.front().rows();
-  Matrix<double> out(count, ensemble.classes());
-  parallel_for(threads, count, grain, [&](std::size_t begin, std::size_t end, unsigned) {
-    std::vector<std::span<const float>> query(queries.size());
-    for (std::size_t q = begin; q < end; ++q) {
-      for (std::size_t v = 0; v < queries.size(); ++v) query[v] = queries[v][q];
-      const std::span<double> row{out.row(q), ensemble.classes()};
-      ensemble.influence(query, row);
-      for (double& value : row) value /= static_cast<double>(members);
-    }
-  });
+  Matrix<double> out(queries.front().rows(), ensemble.classes());
+  ensemble.influence(queries, out.view(), threads);
+  for (std::size_t q = 0; q < out.rows(); ++q)
+    for (double& value : out.view()[q]) value /= static_cast<double>(members);
   return out;
 }
 
