@@ -84,7 +84,7 @@ double best_temperature(MatrixView<const double> influence, std::span<const std:
            prior.weight / 2 * log_factor * log_factor;
   };
   const double golden = (std::sqrt(5.0) - 1) / 2;
-  constexpr double precision = 1e-9;
+  constexpr double precision = 1e-6;
   double low = -std::log(kWidestFactor);
   double high = -low;
   double left = high - golden * (high - low);
