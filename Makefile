@@ -8,7 +8,7 @@
 .PHONY: build demo test bench bench-images bench-classifier packages-build packages-test packages-bench clean
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
-                  libhdf5-dev libzip-dev libcli11-dev libjpeg62-turbo-dev libpng-dev
+                  libhdf5-dev libzip-dev libcli11-dev libjpeg62-turbo-dev libpng-dev zlib1g-dev
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev clang-format clang-tidy python3 python3-numpy \
                  python3-pytest python3-h5py python3-scipy python3-sklearn python3-pil libopenblas0-pthread
 BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn python3-pil \

@@ -14,15 +14,16 @@ constexpr std::size_t kLargestWidth = 1024;
 constexpr std::size_t kLargestEmbedding = 4096;
 
 bool has_imagenet_stem(const std::string& name) {
-  return name == "resnet10" || name == "resnet18" || name == "resnet34" || name == "densenet121" ||
-         name == "mobilenet";
+  return name == "resnet10" || name == "resnet18" || name == "resnet34" || name == "resnet50" ||
+         name == "densenet121" || name == "mobilenet";
 }
 
 }  // namespace
 
 const std::vector<std::string>& architecture_names() {
-  static const std::vector<std::string> names{"conv4",    "resnet10",  "resnet12",    "resnet18",
-                                              "resnet34", "wrn-28-10", "densenet121", "mobilenet"};
+  static const std::vector<std::string> names{"conv4",     "resnet10",    "resnet12",
+                                              "resnet18",  "resnet34",    "resnet50",
+                                              "wrn-28-10", "densenet121", "mobilenet"};
   return names;
 }
 
@@ -59,7 +60,7 @@ std::size_t feature_count(const Architecture& architecture) {
   if (name == "conv4") return architecture.widths.empty() ? 64 : architecture.widths.back();
   if (name == "resnet12" || name == "wrn-28-10") return 640;
   if (name == "densenet121" || name == "mobilenet") return 1024;
-  return 512;
+  return name == "resnet50" ? 2048 : 512;
 }
 
 }  // namespace deepvoro

@@ -64,6 +64,7 @@ std::string description_json(const ModelDescription& description) {
                 {"data_sha256", description.data_sha256}};
   if (!description.licence.empty()) document["licence"] = description.licence;
   if (!description.source.empty()) document["source"] = description.source;
+  if (!description.trained_on.empty()) document["trained_on"] = description.trained_on;
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -85,6 +86,7 @@ ModelDescription parse_description(const std::string& text, const std::string& w
   description.data_sha256 = fields.text("data_sha256");
   if (fields.has("licence")) description.licence = fields.text("licence");
   if (fields.has("source")) description.source = fields.text("source");
+  if (fields.has("trained_on")) description.trained_on = fields.text("trained_on");
   return description;
 }
 

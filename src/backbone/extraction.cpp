@@ -14,6 +14,7 @@
 #include <set>
 #include <utility>
 
+#include "checkpoint.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/backbone/collections.hpp"
 #include "deepvoro/core/error.hpp"
@@ -125,6 +126,17 @@ std::map<std::string, fs::path> collections_of(const Extraction& request) {
   return {{request.split, splits.at(request.split)}};
 }
 
+// What the model says of itself, for people; its hash tells whether it is the same.
+json backbone_json(const fs::path& model) {
+  json backbone{{"name", model.stem().string()}};
+  if (is_torchscript(model)) return backbone;
+  const ModelDescription description = Checkpoint(model).description();
+  backbone["source"] = description.source;
+  backbone["licence"] = description.licence;
+  backbone["trained_on"] = description.trained_on;
+  return backbone;
+}
+
 void check_request(const Extraction& request, const Backbone& backbone) {
   if (request.views.empty()) throw usage_error("no views are given; --views 64 takes all");
   if (request.batch == 0) throw usage_error("a batch has at least one picture");
@@ -180,6 +192,7 @@ class Extractor {
                                      request_.images.string(), split));
     }
     provenance_ = made_from();
+    provenance_["backbone"] = backbone_json(request_.model);
   }
 
   // A run that ended before its first view left folders of splits, and nothing else.

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <optional>
 
 #include "checkpoint.hpp"
 #include "deepvoro/backbone/backbone.hpp"
+#include "deepvoro/backbone/install.hpp"
 #include "deepvoro/core/error.hpp"
 #include "library_folder.hpp"
 
@@ -76,9 +78,9 @@ fs::path backbone_file(const std::string& name_or_path) {
   const auto files = files_by_name();
   const auto found = files.find(name_or_path);
   if (found != files.end()) return found->second;
-  if (name_or_path == "resnet50")
-    throw data_error(
-        "no backbone 'resnet50' is installed; run: deepvoro backbone install resnet50");
+  if (std::ranges::find(installable_backbones(), name_or_path) != installable_backbones().end())
+    throw data_error(fmt::format(
+        "no backbone '{0}' is installed; run: deepvoro backbone install {0}", name_or_path));
   throw data_error(fmt::format(
       "'{}' is no file and no backbone that is installed; 'deepvoro backbone list' shows them",
       name_or_path));

@@ -14,6 +14,7 @@
 
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/study/evaluate.hpp"
+#include "deepvoro/study/seen_classes.hpp"
 #include "episode_options.hpp"
 #include "estimate_text.hpp"
 #include "progress_bar.hpp"
@@ -151,6 +152,8 @@ void EvaluateCommand::run() const {
   const FeatureStore features(store);
   if (!json.empty()) features.refuse_output_inside("--json", json);
   if (!scores.empty()) features.refuse_output_inside("--scores", scores);
+  if (const auto warning = warning_of_seen_classes(features, request.split))
+    fmt::print(stderr, "deepvoro: {}\n", *warning);
   std::optional<ResultFile> result_file;
   if (!json.empty()) result_file.emplace(json, features, request.threads);
   std::vector<EvaluationResult> results;

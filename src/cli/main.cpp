@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backbone_command.hpp"
 #include "change_commands.hpp"
 #include "compare_command.hpp"
 #include "deepvoro/core/error.hpp"
@@ -78,6 +79,7 @@ void describe(CLI::App& program) {
   deepvoro::add_predict_command(program);
   deepvoro::add_change_commands(program);
   deepvoro::add_explain_command(program);
+  deepvoro::add_backbone_command(program);
 }
 
 int run(int argc, char** argv) {

@@ -28,7 +28,8 @@ IMAGES is a collection of pictures of the base classes, or a folder that holds b
 by few-shot accuracy, val. Next to MODEL a log is kept as MODEL.log.csv and MODEL.log.json. Interrupted, the same
 command goes on after the last epoch that was finished.
 
-Networks: conv4, resnet10, resnet12, resnet18, resnet34, wrn-28-10, densenet121, mobilenet
+Networks: conv4, resnet10, resnet12, resnet18, resnet34, resnet50, wrn-28-10, densenet121,
+mobilenet
 
 Examples:
   deepvoro train pictures --backbone conv4 --procedure rotation --out model.safetensors

@@ -28,6 +28,7 @@ class CheckpointFile : public ::testing::Test {
     description_.data_sha256 = "abc";
     description_.licence = "CC0";
     description_.source = "a test";
+    description_.trained_on = "noise";
     torch::manual_seed(1);
     network_ = std::make_unique<Network>(description_.architecture);
   }

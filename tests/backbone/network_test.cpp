@@ -34,6 +34,8 @@ const std::vector<Expected> kNetworks{
     {{.name = "resnet18", .imagenet_stem = true}, 11'176'512, 512},
     {{.name = "resnet34"}, 21'276'992, 512},
     {{.name = "resnet34", .imagenet_stem = true}, 21'284'672, 512},
+    {{.name = "resnet50"}, 23'500'352, 2048},
+    {{.name = "resnet50", .imagenet_stem = true}, 23'508'032, 2048},
     {{.name = "wrn-28-10"}, 36'472'784, 640},
     {{.name = "densenet121"}, 6'946'176, 1024},
     {{.name = "densenet121", .imagenet_stem = true}, 6'953'856, 1024},
@@ -48,6 +50,7 @@ TEST_P(NetworkTable, HasTheKnownNumberOfParameters) {
   for (const torch::Tensor& parameter : network.parameters()) count += parameter.numel();
   EXPECT_EQ(count, GetParam().parameters);
   EXPECT_EQ(static_cast<std::int64_t>(network.dim()), GetParam().dim);
+  EXPECT_EQ(feature_count(GetParam().architecture), network.dim());
 }
 
 TEST_P(NetworkTable, NamesItsTensorsOnce) {

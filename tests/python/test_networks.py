@@ -56,6 +56,7 @@ def assert_close(actual, expected, tolerance):
         {"name": "resnet18"},
         {"name": "resnet18", "imagenet_stem": True},
         {"name": "resnet34"},
+        {"name": "resnet50", "imagenet_stem": True},
         {"name": "wrn-28-10"},
         {"name": "densenet121"},
         {"name": "densenet121", "imagenet_stem": True},

@@ -39,19 +39,38 @@ class BasicBlock(nn.Module):
         return F.relu(out + self.downsample(x))
 
 
+class Bottleneck(nn.Module):
+    def __init__(self, c_in, c_out, stride):
+        super().__init__()
+        width = c_out // 4
+        self.conv1 = nn.Conv2d(c_in, width, 1, stride, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, c_out, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(c_out)
+        self.downsample = nn.Sequential()
+        if stride != 1 or c_in != c_out:
+            self.downsample = nn.Sequential(nn.Conv2d(c_in, c_out, 1, stride, bias=False), nn.BatchNorm2d(c_out))
+
+    def forward(self, x):
+        out = F.relu(self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x))))))
+        return F.relu(self.bn3(self.conv3(out)) + self.downsample(x))
+
+
 class ResNet(nn.Module):
-    def __init__(self, counts, imagenet_stem=False):
+    def __init__(self, counts, block=BasicBlock, first_width=64, imagenet_stem=False):
         super().__init__()
         self.imagenet_stem = imagenet_stem
         self.conv1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False) if imagenet_stem else nn.Conv2d(3, 64, 3, 1, 1, bias=False)
         self.bn1 = nn.BatchNorm2d(64)
         c_in = 64
         for i, count in enumerate(counts):
-            c_out = 64 * 2**i
+            c_out = first_width * 2**i
             strides = [1 if i == 0 else 2] + [1] * (count - 1)
             blocks = []
             for stride in strides:
-                blocks.append(BasicBlock(c_in, c_out, stride))
+                blocks.append(block(c_in, c_out, stride))
                 c_in = c_out
             setattr(self, f"layer{i + 1}", nn.Sequential(*blocks))
         self.out_dim = c_in
@@ -216,6 +235,7 @@ NETWORKS = {
     "resnet12": ResNet12,
     "resnet18": lambda **flags: ResNet((2, 2, 2, 2), **flags),
     "resnet34": lambda **flags: ResNet((3, 4, 6, 3), **flags),
+    "resnet50": lambda **flags: ResNet((3, 4, 6, 3), Bottleneck, 256, **flags),
     "wrn-28-10": WideResNet,
     "densenet121": DenseNet121,
     "mobilenet": MobileNet,

@@ -19,6 +19,7 @@ struct Architecture {
 };
 
 inline constexpr std::size_t kConv4Blocks = 4;
+inline constexpr double kNormalisationEpsilon = 1e-5;  // added to the variances of all networks
 
 [[nodiscard]] const std::vector<std::string>& architecture_names();
 

@@ -25,7 +25,8 @@ struct ModelDescription {
   std::string recipe_json = "{}";  // how it was trained
   std::string data_sha256;         // of the pictures it was trained on; empty if unknown
   std::string licence;             // of the weights; empty if unknown
-  std::string source;              // where the weights and the pictures come from; empty if unknown
+  std::string source;              // where the weights come from; empty if unknown
+  std::string trained_on;          // name of the pictures, such as ImageNet; empty if unknown
 
   bool operator==(const ModelDescription&) const = default;
 };

@@ -11,7 +11,6 @@ namespace {
 
 using torch::Tensor;
 
-constexpr double kEpsilon = 1e-5;
 constexpr double kMomentum = 0.1;
 
 struct Statistics {
@@ -22,7 +21,8 @@ struct Statistics {
   bool training = false;
 
   [[nodiscard]] Tensor apply(const Tensor& x) const {
-    return torch::batch_norm(x, weight, bias, mean, variance, training, kMomentum, kEpsilon, true);
+    return torch::batch_norm(x, weight, bias, mean, variance, training, kMomentum,
+                             kNormalisationEpsilon, true);
   }
 };
 
@@ -64,8 +64,8 @@ struct Network::Convolution {
 
   void fold() {
     if (!norm) return;
-    const Tensor factor =
-        norm->weight.to(torch::kFloat64) / (norm->variance.to(torch::kFloat64) + kEpsilon).sqrt();
+    const Tensor factor = norm->weight.to(torch::kFloat64) /
+                          (norm->variance.to(torch::kFloat64) + kNormalisationEpsilon).sqrt();
     Tensor shift = norm->bias.to(torch::kFloat64) - norm->mean.to(torch::kFloat64) * factor;
     if (bias.defined()) shift += bias.to(torch::kFloat64) * factor;
     const auto format = weight.suggest_memory_format();
@@ -98,6 +98,7 @@ class NetworkBuilder {
     if (name == "resnet12") resnet12();
     if (name == "resnet18") resnet({2, 2, 2, 2}, architecture.imagenet_stem);
     if (name == "resnet34") resnet({3, 4, 6, 3}, architecture.imagenet_stem);
+    if (name == "resnet50") resnet({3, 4, 6, 3}, architecture.imagenet_stem, Block::bottleneck);
     if (name == "wrn-28-10") wide_resnet();
     if (name == "densenet121") densenet(architecture.imagenet_stem);
     if (name == "mobilenet") mobilenet(architecture.imagenet_stem);
@@ -210,15 +211,22 @@ class NetworkBuilder {
     return steps;
   }
 
-  // Basic blocks of He 2016.
-  void resnet(const std::array<std::size_t, 4>& blocks, bool imagenet_stem) {
+  enum class Block { basic, bottleneck };
+
+  // He 2016.
+  void resnet(const std::array<std::size_t, 4>& blocks, bool imagenet_stem,
+              Block kind = Block::basic) {
     std::vector<Step> steps = stem("conv1", "bn1", imagenet_stem);
     std::size_t in = 64;
     for (std::size_t layer = 0; layer < blocks.size(); ++layer) {
-      const std::size_t out = std::size_t{64} << layer;
+      const std::size_t width = std::size_t{64} << layer;
+      const std::size_t out = kind == Block::basic ? width : 4 * width;
       for (std::size_t block = 0; block < blocks[layer]; ++block) {
+        const std::string name = block_name("layer", layer, block);
         const std::size_t stride = block == 0 && layer > 0 ? 2 : 1;
-        steps.push_back(basic_block(block_name("layer", layer, block), in, out, stride));
+        const Step inner = kind == Block::basic ? basic_block(name, in, out, stride)
+                                                : bottleneck(name, in, width, out, stride);
+        steps.push_back(residual(name, inner, in, out, stride));
         in = out;
       }
       add_stage(std::exchange(steps, {}));
@@ -234,11 +242,27 @@ class NetworkBuilder {
                                    {.in = in, .out = out, .stride = stride}, Activation::relu);
     const Step second =
         convolution(name + ".conv2", name + ".bn2", {.in = out, .out = out}, Activation::none);
+    return [=](const Tensor& x) { return second(first(x)); };
+  }
+
+  // With the stride in the first convolution, as in the paper; torchvision has it in the second.
+  Step bottleneck(const std::string& name, std::size_t in, std::size_t width, std::size_t out,
+                  std::size_t stride) {
+    const Step first =
+        convolution(name + ".conv1", name + ".bn1",
+                    {.in = in, .out = width, .kernel = 1, .stride = stride}, Activation::relu);
+    const Step second =
+        convolution(name + ".conv2", name + ".bn2", {.in = width, .out = width}, Activation::relu);
+    const Step third = convolution(name + ".conv3", name + ".bn3",
+                                   {.in = width, .out = out, .kernel = 1}, Activation::none);
+    return [=](const Tensor& x) { return third(second(first(x))); };
+  }
+
+  Step residual(const std::string& name, const Step& inner, std::size_t in, std::size_t out,
+                std::size_t stride) {
     Step shortcut;
     if (stride != 1 || in != out) shortcut = downsample(name, in, out, stride);
-    return [first, second, shortcut](const Tensor& x) {
-      return second(first(x)).add_(shortcut ? shortcut(x) : x).relu_();
-    };
+    return [=](const Tensor& x) { return inner(x).add_(shortcut ? shortcut(x) : x).relu_(); };
   }
 
   Step downsample(const std::string& name, std::size_t in, std::size_t out, std::size_t stride) {

