@@ -73,19 +73,32 @@ ordered_json to_json(const Classifier& fitted, const Explanation& explanation,
           {"neighbours", near}};
 }
 
-void print_level(const Classifier& fitted, const char* level, const Parts& parts) {
-  fmt::print("\n{:<24} {:>7}  votes\n", level, "members");
+// As wide as the longest of some texts.
+std::size_t width_of(const std::vector<std::string>& texts) {
+  std::size_t width = 0;
+  for (const std::string& text : texts) width = std::max(width, text.size());
+  return width;
+}
+
+std::vector<std::size_t> largest_first(const auto& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t k) { return values[k]; });
+  return order;
+}
+
+void print_level(const Classifier& fitted, const std::string& level, const Parts& parts) {
+  std::vector<std::string> names{level};
+  for (const auto& part : parts) names.push_back(part.name);
+  const std::size_t width = width_of(names);
+  fmt::print("\n{:<{}}  members  votes\n", level, width);
   for (const auto& part : parts) {
-    std::vector<std::size_t> order(part.votes.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, std::ranges::greater{},
-                             [&](std::size_t k) { return part.votes[k]; });
     std::string votes;
-    for (const std::size_t k : order)
+    for (const std::size_t k : largest_first(part.votes))
       if (part.votes[k] > 0)
         votes +=
             fmt::format("{}{} {}", votes.empty() ? "" : ", ", fitted.classes()[k], part.votes[k]);
-    fmt::print("{:<24} {:>7}  {}\n", part.name, part.members, votes);
+    fmt::print("{:<{}}  {:>7}  {}\n", part.name, width, part.members, votes);
   }
 }
 
@@ -94,23 +107,27 @@ void print(const Classifier& fitted, const Explanation& explanation, const std::
   fmt::print("{}: {}, probability {:.4f}{}\n\n", picture, fitted.classes()[prediction.label],
              prediction.probabilities[prediction.label],
              prediction.unknown ? "; farther than the threshold, so unknown with --reject" : "");
-  std::vector<std::size_t> order(fitted.classes().size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater{},
-                           [&](std::size_t k) { return prediction.influence[k]; });
-  fmt::print("{:<24} {:>10} {:>12}\n", "class", "influence", "probability");
-  for (std::size_t i = 0; i < std::min(order.size(), kShownClasses); ++i)
-    fmt::print("{:<24} {:>10.4f} {:>12.4f}\n", fitted.classes()[order[i]],
-               prediction.influence[order[i]], prediction.probabilities[order[i]]);
-  if (order.size() > kShownClasses) fmt::print("and {} more\n", order.size() - kShownClasses);
+  std::vector<std::size_t> order = largest_first(prediction.influence);
+  const std::size_t hidden = order.size() - std::min(order.size(), kShownClasses);
+  order.resize(order.size() - hidden);
+  std::vector<std::string> names{"class"};
+  for (const std::size_t k : order) names.push_back(fitted.classes()[k]);
+  std::size_t width = width_of(names);
+  fmt::print("{:<{}}  influence  probability\n", "class", width);
+  for (const std::size_t k : order)
+    fmt::print("{:<{}}  {:>9.4f}  {:>11.4f}\n", fitted.classes()[k], width, prediction.influence[k],
+               prediction.probabilities[k]);
+  if (hidden > 0) fmt::print("and {} more\n", hidden);
   print_level(fitted, "view", explanation.views);
   print_level(fitted, "transformation", explanation.transformations);
   print_level(fitted, "geometry", explanation.geometries);
-  fmt::print("\n{:<24} {:>10}\n", "nearest pictures", "distance");
+  names = {"nearest pictures"};
   for (const auto& neighbour : explanation.neighbours)
-    fmt::print("{:<24} {:>10.4f}\n",
-               fmt::format("{}/{}", fitted.classes()[neighbour.label], neighbour.name),
-               neighbour.distance);
+    names.push_back(fitted.classes()[neighbour.label] + "/" + neighbour.name);
+  width = width_of(names);
+  fmt::print("\n{:<{}}  distance\n", names.front(), width);
+  for (std::size_t i = 0; i < explanation.neighbours.size(); ++i)
+    fmt::print("{:<{}}  {:>8.4f}\n", names[i + 1], width, explanation.neighbours[i].distance);
 }
 
 void ExplainCommand::run() {
