@@ -56,10 +56,9 @@ BackboneChoice suitable_backbone(std::span<const NamedPicture> pictures) {
   return {"quickdraw-conv4", "the pictures are drawings, grey and mostly paper"};
 }
 
-OpenedBackbone open_backbone(const std::string& name_or_file, const ComputeOptions& options) {
+OpenedBackbone open_backbone(const std::string& name_or_file) {
   const fs::path file = backbone_file(name_or_file);
-  OpenedBackbone opened;
-  opened.network = backbone_library().open(file, options);
+  OpenedBackbone opened{.file = file, .network = backbone_library().open(file, {}), .origin = {}};
   // A name stays a name; a file has to be found from anywhere.
   opened.origin.backbone = file == fs::path(name_or_file)
                                ? fs::absolute(file).lexically_normal().string()
@@ -72,8 +71,7 @@ OpenedBackbone open_backbone(const std::string& name_or_file, const ComputeOptio
   return opened;
 }
 
-OpenedBackbone open_backbone_of(const Classifier& classifier, const std::string& elsewhere,
-                                const ComputeOptions& options) {
+OpenedBackbone open_backbone_of(const Classifier& classifier, const std::string& elsewhere) {
   const FeatureOrigin& origin = classifier.origin();
   if (origin.backbone.empty() && elsewhere.empty())
     throw data_error(
@@ -87,7 +85,7 @@ OpenedBackbone open_backbone_of(const Classifier& classifier, const std::string&
         "that one with --backbone, or fit again",
         name, short_hash(sha256), origin.backbone.empty() ? "" : origin.backbone + ", ",
         origin.sha256.empty() ? "unknown" : short_hash(origin.sha256) + "..."));
-  return open_backbone(name, options);
+  return open_backbone(name);
 }
 
 }  // namespace deepvoro

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
-#include <future>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "deepvoro/core/error.hpp"
@@ -20,15 +19,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Pictures that are held in memory in all their views.
-constexpr std::size_t kBlock = 8;
+// More would need too much memory.
+constexpr unsigned kMostNetworks = 16;
 
 // Views that a network sees at the same size, and so can be fed together.
 using ViewsBySize = std::map<std::size_t, std::vector<std::size_t>>;
 
 struct SeenPicture {
   std::vector<Image> views;
-  std::optional<std::string> reason;  // why it could not be read
+  std::string reason;  // why it could not be read; empty if it could
 };
 
 std::vector<View> parsed(const std::vector<std::string>& names, const Backbone& backbone) {
@@ -54,6 +53,22 @@ SeenPicture seen(const NamedPicture& picture, const std::vector<View>& views, bo
     result.reason = error.what();
   }
   return result;
+}
+
+// [views x dim]. Views of one size are fed together.
+std::vector<float> embedded(std::vector<Image> views, const ViewsBySize& sizes, Backbone& network) {
+  const std::size_t dim = network.dim();
+  std::vector<float> features(views.size() * dim);
+  for (const auto& [size, members] : sizes) {
+    std::vector<Image> batch;
+    for (const std::size_t v : members) batch.push_back(std::move(views[v]));
+    std::vector<float> rows(batch.size() * dim);
+    network.embed(batch, rows);
+    for (std::size_t i = 0; i < members.size(); ++i)
+      std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(i * dim), dim,
+                  features.begin() + static_cast<std::ptrdiff_t>(members[i] * dim));
+  }
+  return features;
 }
 
 float rounded_to_half(float value, const NamedPicture& picture) {
@@ -106,48 +121,43 @@ std::vector<MatrixView<const float>> PictureFeatures::rows() const {
 }
 
 PictureFeatures features_of(std::span<const NamedPicture> pictures, const PictureRequest& request,
-                            Backbone& backbone, const Progress& progress) {
-  const std::vector<View> views = parsed(request.views, backbone);
+                            const OpenedBackbone& backbone, const Progress& progress) {
+  const std::vector<View> views = parsed(request.views, *backbone.network);
   ViewsBySize sizes;
   for (std::size_t v = 0; v < views.size(); ++v) sizes[seen_size(views[v])].push_back(v);
-  const std::size_t dim = backbone.dim();
+  const std::size_t dim = backbone.network->dim();
+  const unsigned threads = std::min(request.threads, kMostNetworks);
+  std::vector<std::unique_ptr<Backbone>> networks(threads);   // of all threads but this one
+  std::vector<std::vector<float>> features(pictures.size());  // [views x dim] of each
+  std::vector<std::string> reasons(pictures.size());
+  std::atomic<std::size_t> done = 0;
+  parallel_for(threads, pictures.size(), 1, [&](std::size_t i, std::size_t, unsigned worker) {
+    if (worker > 0 && !networks[worker])
+      networks[worker] = backbone_library().open(backbone.file, {});
+    Backbone& network = worker > 0 ? *networks[worker] : *backbone.network;
+    SeenPicture picture = seen(pictures[i], views, request.skip_bad);
+    reasons[i] = picture.reason;
+    if (picture.reason.empty()) {
+      features[i] = embedded(std::move(picture.views), sizes, network);
+      for (float& value : features[i]) value = rounded_to_half(value, pictures[i]);
+    }
+    const std::size_t count = ++done;
+    if (progress && worker == 0)
+      progress(static_cast<double>(count) / static_cast<double>(pictures.size()));
+  });
+
   PictureFeatures result{.pictures = {}, .views = {}, .skipped = {}, .dim = dim};
   result.views.resize(views.size());
-
-  const auto read_block = [&](std::size_t begin) {
-    std::vector<SeenPicture> block(std::min(kBlock, pictures.size() - begin));
-    parallel_for(request.threads, block.size(), 1, [&](std::size_t first, std::size_t, unsigned) {
-      block[first] = seen(pictures[begin + first], views, request.skip_bad);
-    });
-    return block;
-  };
-  const auto embed = [&](SeenPicture& picture, std::size_t index) {
-    std::vector<float> features;
-    std::vector<Image> batch;
-    for (const auto& [size, members] : sizes) {
-      batch.clear();
-      for (const std::size_t v : members) batch.push_back(std::move(picture.views[v]));
-      features.resize(batch.size() * dim);
-      backbone.embed(batch, features);
-      for (std::size_t i = 0; i < features.size(); ++i)
-        result.views[members[i / dim]].push_back(rounded_to_half(features[i], pictures[index]));
+  for (std::size_t i = 0; i < pictures.size(); ++i) {
+    if (!reasons[i].empty()) {
+      result.skipped.push_back(reasons[i]);
+      continue;
     }
-    result.pictures.push_back(index);
-  };
-  // The next block is read while the network sees this one.
-  std::future<std::vector<SeenPicture>> next;
-  if (!pictures.empty()) next = std::async(std::launch::async, read_block, 0);
-  for (std::size_t begin = 0; begin < pictures.size(); begin += kBlock) {
-    std::vector<SeenPicture> block = next.get();
-    if (begin + kBlock < pictures.size())
-      next = std::async(std::launch::async, read_block, begin + kBlock);
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      if (block[i].reason)
-        result.skipped.push_back(*block[i].reason);
-      else
-        embed(block[i], begin + i);
-      if (progress)
-        progress(static_cast<double>(begin + i + 1) / static_cast<double>(pictures.size()));
+    result.pictures.push_back(i);
+    for (std::size_t v = 0; v < views.size(); ++v) {
+      const auto begin = features[i].begin() + static_cast<std::ptrdiff_t>(v * dim);
+      result.views[v].insert(result.views[v].end(), begin,
+                             begin + static_cast<std::ptrdiff_t>(dim));
     }
   }
   return result;

@@ -55,19 +55,19 @@ Classifier AddCommand::with_store(const Classifier& fitted) const {
                       .labels = std::vector<std::size_t>(rows.samples.size()),
                       .names = {},
                       .rows = rows.rows()},
-                     options.compute.threads);
+                     options.threads);
 }
 
 Classifier AddCommand::with_pictures(const Classifier& fitted) const {
   const std::vector<NamedPicture> named = pictures_named(pictures);
-  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone, options.compute);
-  const PictureFeatures features = look_at(named, fitted.views(), options, *backbone.network);
+  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone);
+  const PictureFeatures features = look_at(named, fitted.views(), options, backbone);
   NamedSamples samples{.classes = {class_name}, .labels = {}, .names = {}, .rows = features.rows()};
   for (const std::size_t i : features.pictures) {
     samples.labels.push_back(0);
     samples.names.push_back(named[i].name);
   }
-  return fitted.with(samples, options.compute.threads);
+  return fitted.with(samples, options.threads);
 }
 
 void AddCommand::run() {

@@ -61,7 +61,7 @@ void add_picture_options(CLI::App& app, PictureOptions& options, const std::stri
   app.add_option("--split", options.split,
                  "split of a feature store [the only one, or else novel]");
   app.add_flag("--skip-bad", options.skip_bad, "leave out pictures that cannot be read");
-  add_threads_option(app, options.compute.threads);
+  add_threads_option(app, options.threads);
 }
 
 bool is_store(const std::string& path) {
@@ -134,10 +134,10 @@ std::vector<NamedPicture> pictures_named(const std::vector<std::string>& words) 
 
 PictureFeatures look_at(const std::vector<NamedPicture>& pictures,
                         const std::vector<std::string>& views, const PictureOptions& options,
-                        Backbone& backbone) {
+                        const OpenedBackbone& backbone) {
   std::optional<ProgressBar> bar("looking at pictures");
-  PictureFeatures features = features_of(
-      pictures, {views, options.skip_bad, options.compute.threads}, backbone, bar->callback());
+  PictureFeatures features =
+      features_of(pictures, {views, options.skip_bad, options.threads}, backbone, bar->callback());
   bar.reset();
   for (const std::string& skipped : features.skipped) fmt::print(stderr, "skipped {}\n", skipped);
   if (features.pictures.empty()) throw data_error("not one of the pictures can be read");

@@ -17,7 +17,7 @@ struct PictureOptions {
   std::string backbone;
   std::string split;
   bool skip_bad = false;
-  ComputeOptions compute;
+  unsigned threads = 1;
 };
 
 void add_picture_options(CLI::App& app, PictureOptions& options, const std::string& backbone_help);
@@ -52,7 +52,8 @@ void check_same_origin(const FeatureStore& store, const Classifier& classifier);
 // Features with a progress bar; says on stderr what was skipped. None left is a data error.
 [[nodiscard]] PictureFeatures look_at(const std::vector<NamedPicture>& pictures,
                                       const std::vector<std::string>& views,
-                                      const PictureOptions& options, Backbone& backbone);
+                                      const PictureOptions& options,
+                                      const OpenedBackbone& backbone);
 
 // Classes, pictures, temperature and threshold, for people.
 void print_summary(const std::string& file, const Classifier& classifier);

@@ -64,7 +64,7 @@ Classifier FitCommand::of_store() const {
                              .names = {},
                              .rows = rows.rows()};
   return Classifier::fit(samples, {store.views(), members(), {"", model_of(store), "{}"}},
-                         options.compute.threads);
+                         options.threads);
 }
 
 Classifier FitCommand::of_pictures() const {
@@ -73,7 +73,7 @@ Classifier FitCommand::of_pictures() const {
   const BackboneChoice choice = options.backbone.empty()
                                     ? suitable_backbone(pictures)
                                     : BackboneChoice{options.backbone, "as asked for"};
-  const OpenedBackbone backbone = open_backbone(choice.name, options.compute);
+  const OpenedBackbone backbone = open_backbone(choice.name);
   std::vector<std::string> view_names;
   for (const View& view : parse_views(views, SizeRule::release, backbone.network->input_size()))
     view_names.push_back(name(view));
@@ -81,7 +81,7 @@ Classifier FitCommand::of_pictures() const {
              view_names.size() == 1 ? "view" : "views");
 
   const Stopwatch looking;
-  const PictureFeatures features = look_at(pictures, view_names, options, *backbone.network);
+  const PictureFeatures features = look_at(pictures, view_names, options, backbone);
   const double seconds = looking.seconds();
   NamedSamples samples{
       .classes = dataset.classes(), .labels = {}, .names = {}, .rows = features.rows()};
@@ -91,7 +91,7 @@ Classifier FitCommand::of_pictures() const {
   }
   const Stopwatch fitting;
   Classifier classifier =
-      Classifier::fit(samples, {view_names, members(), backbone.origin}, options.compute.threads);
+      Classifier::fit(samples, {view_names, members(), backbone.origin}, options.threads);
   fmt::print("{} pictures in {:.1f} s ({:.1f} pictures/s), fitted in {:.2f} s\n",
              samples.labels.size(), seconds, static_cast<double>(samples.labels.size()) / seconds,
              fitting.seconds());

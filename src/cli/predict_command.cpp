@@ -60,7 +60,7 @@ PredictCommand::Answers PredictCommand::of_store(const Classifier& fitted) const
   check_same_origin(store, fitted);
   const std::string split = split_of(store, options.split);
   const StoreRows rows = read_rows(store, split, fitted.views());
-  Answers answers{.names = {}, .predictions = fitted.predict(rows.rows(), options.compute.threads)};
+  Answers answers{.names = {}, .predictions = fitted.predict(rows.rows(), options.threads)};
   for (const std::size_t row : rows.samples)
     answers.names.push_back(fmt::format("{}/{}", split, row));
   return answers;
@@ -68,10 +68,9 @@ PredictCommand::Answers PredictCommand::of_store(const Classifier& fitted) const
 
 PredictCommand::Answers PredictCommand::of_pictures(const Classifier& fitted) const {
   const std::vector<NamedPicture> pictures = pictures_named(queries);
-  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone, options.compute);
-  const PictureFeatures features = look_at(pictures, fitted.views(), options, *backbone.network);
-  Answers answers{.names = {},
-                  .predictions = fitted.predict(features.rows(), options.compute.threads)};
+  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone);
+  const PictureFeatures features = look_at(pictures, fitted.views(), options, backbone);
+  Answers answers{.names = {}, .predictions = fitted.predict(features.rows(), options.threads)};
   for (const std::size_t i : features.pictures) answers.names.push_back(pictures[i].where);
   return answers;
 }

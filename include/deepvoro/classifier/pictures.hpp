@@ -39,19 +39,18 @@ struct BackboneChoice {
 // say.
 [[nodiscard]] BackboneChoice suitable_backbone(std::span<const NamedPicture> pictures);
 
-// A network with what a classifier remembers of it.
+// A network, which computes on one thread, with what a classifier remembers of it.
 struct OpenedBackbone {
+  std::filesystem::path file;
   std::unique_ptr<Backbone> network;
   FeatureOrigin origin;
 };
 // By name or file.
-[[nodiscard]] OpenedBackbone open_backbone(const std::string& name_or_file,
-                                           const ComputeOptions& options);
+[[nodiscard]] OpenedBackbone open_backbone(const std::string& name_or_file);
 // The one that made a classifier's features; `elsewhere` is where it lies now, if not empty. One of
 // another hash is a data error.
 [[nodiscard]] OpenedBackbone open_backbone_of(const Classifier& classifier,
-                                              const std::string& elsewhere,
-                                              const ComputeOptions& options);
+                                              const std::string& elsewhere);
 
 // What a classifier sees of pictures.
 struct PictureFeatures {
@@ -69,10 +68,12 @@ struct PictureRequest {
   unsigned threads = 1;
 };
 
-// Features of a picture do not depend on the other pictures, not even by rounding, and are rounded
-// to float16, as those of a feature store are.
+// Every thread has a network of its own and looks at whole pictures, each by itself. So features of
+// a picture do not depend on other pictures or on the number of threads, not even by rounding. They
+// are rounded to float16, as those of a feature store are.
 [[nodiscard]] PictureFeatures features_of(std::span<const NamedPicture> pictures,
-                                          const PictureRequest& request, Backbone& backbone,
+                                          const PictureRequest& request,
+                                          const OpenedBackbone& backbone,
                                           const Progress& progress = {});
 
 }  // namespace deepvoro
