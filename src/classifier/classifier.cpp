@@ -67,6 +67,7 @@ Calibration calibrated(const FittedEnsemble& ensemble, std::size_t members,
       rows[v].insert(rows[v].end(), row.begin(), row.end());
     }
   }
+  queries.reserve(rows.size());
   for (const std::vector<float>& view : rows) queries.emplace_back(view.data(), count, support.dim);
   const Matrix<double> influence = influences(ensemble, members, queries, threads);
   return calibrate(influence.view(), labels, support.shots());

@@ -51,6 +51,7 @@ class SplitRows {
 
 std::vector<MatrixView<const float>> views_of(const std::vector<Matrix<float>>& gathered) {
   std::vector<MatrixView<const float>> views;
+  views.reserve(gathered.size());
   for (const Matrix<float>& matrix : gathered) views.push_back(matrix.view());
   return views;
 }
