@@ -5,9 +5,10 @@
 #   make bench   the benchmark table, this program against NumPy on the same data
 #   make bench-images   JPEG decode plus resize against Pillow
 #   make bench-extract  networks on the CPU against PyTorch
+#   make bench-classifier   predictions against scikit-learn
 #   make pipeline-quickdraw     from drawings to a table: train a network, extract features, tune, evaluate
 #   make pipeline-doublemnist   from digits to features in the plane, and accuracies
-.PHONY: build demo test bench bench-images bench-extract pipeline-quickdraw pipeline-doublemnist \
+.PHONY: build demo test bench bench-images bench-extract bench-classifier pipeline-quickdraw pipeline-doublemnist \
         packages-build packages-test packages-bench packages-bench-extract packages-pipeline clean
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
@@ -57,6 +58,11 @@ bench-extract: packages-bench-extract
 	cmake --preset release -DDEEPVORO_BENCH=ON -DDEEPVORO_BACKBONE=ON
 	cmake --build build -j $(JOBS) --target deepvoro_extract_bench deepvoro_backbone
 	/usr/bin/python3 bench/extract.py
+
+bench-classifier: packages-bench
+	cmake --preset release -DDEEPVORO_BENCH=ON
+	cmake --build build -j $(JOBS) --target deepvoro_classifier_bench
+	/usr/bin/python3 bench/classifier.py
 
 packages-build:
 	@scripts/install_packages.sh $(BUILD_PACKAGES)

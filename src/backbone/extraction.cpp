@@ -372,9 +372,17 @@ ExtractionResult extract(const Extraction& request, Backbone& backbone,
 std::vector<View> parse_views(const std::string& text, SizeRule rule, std::size_t first_size) {
   std::vector<View> views;
   const std::vector<View> all = all_views(rule);
-  if (text == "64" || text == "8" || text == "1") {
-    views.assign(all.begin(), all.begin() + std::stol(text));
-    for (View& view : views) view.size = view.size * first_size / all.front().size;
+  if (text == "64" || text == "16" || text == "8" || text == "4" || text == "1") {
+    const std::size_t first = all.front().size;
+    const std::size_t third = all[all.size() / 4].size;
+    for (View view : all) {
+      if ((text == "16" || text == "4") && view.rotation != 0) continue;
+      if (text == "8" && view.size != first) continue;
+      if (text == "4" && view.size != first && view.size != third) continue;
+      if (text == "1" && view != all.front()) continue;
+      view.size = view.size * first_size / first;
+      views.push_back(view);
+    }
     return views;
   }
   for (std::size_t begin = 0; begin <= text.size();) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "deepvoro/classifier/episodic.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/study/evaluate.hpp"
 #include "deepvoro/study/seen_classes.hpp"
@@ -34,6 +35,7 @@ Examples:
   deepvoro evaluate data/quickdraw --method deepvoro --shots 5
   deepvoro evaluate data/quickdraw --method vd,deepvoro,deepvoro++ --shots 1,5 --json results.json
   deepvoro evaluate data/quickdraw --method deepvoro --scheme guided --oracle
+  deepvoro evaluate data/quickdraw --method vd,deepvoro --shots 1,5 --calibration --open-set
   deepvoro evaluate data/quickdraw --method vd,voronoi-lr,deepvoro--,simpleshot --shots 1,5)";
 
 struct EvaluateCommand {
@@ -49,12 +51,14 @@ struct EvaluateCommand {
   std::optional<std::size_t> epochs;
   std::string json;
   std::string scores;
+  ReliabilityRequest reliability;
   Evaluation request;
 
   void run() const;
 
  private:
   [[nodiscard]] std::vector<Evaluation> requests() const;
+  void measure(const FeatureStore& features, EvaluationResult& result) const;
   void check_flags_have_a_method() const;
   void note_other_shots() const;
 };
@@ -86,7 +90,45 @@ void EvaluateCommand::check_flags_have_a_method() const {
   listens(!lr.empty(), "--lr", {"deepvoro--"});
   listens(!normalisation.empty(), "--normalisation", {"simpleshot"});
   listens(epochs.has_value(), "--epochs", {"power-lr", "voronoi-lr", "deepvoro--"});
+  for (const std::string& method : methods)
+    if ((reliability.calibration || reliability.open_set) && method != "vd" && method != "deepvoro")
+      throw usage_error("--calibration and --open-set go with methods vd and deepvoro alone");
   listens(request.alpha != 1, "--alpha", {"vd", "deepvoro--", "deepvoro", "deepvoro++"});
+}
+
+// How far the probabilities that a classifier would give can be trusted.
+void EvaluateCommand::measure(const FeatureStore& features, EvaluationResult& result) const {
+  if (!reliability.calibration && !reliability.open_set) return;
+  const Evaluation& one = result.request;
+  const EpisodeList drawn = draw_episodes(features, one.split, one.plan);
+  ReliabilityRequest with_seed = reliability;
+  with_seed.seed = one.plan.seed;
+  ProgressBar bar(
+      fmt::format("{}, {}-shot, probabilities", name(one.method), one.plan.shape.shots));
+  result.reliability =
+      measure_reliability({features, one.split, drawn, Influence(one.alpha), one.threads},
+                          result.members, with_seed, bar.callback());
+}
+
+void print_reliability(const std::vector<EvaluationResult>& results) {
+  for (const EvaluationResult& result : results) {
+    if (!result.reliability) continue;
+    const auto& [calibration, open_set] = *result.reliability;
+    const std::string which =
+        fmt::format("{}, {}-shot", name(result.request.method), result.request.plan.shape.shots);
+    if (calibration)
+      fmt::print(
+          "{}: expected calibration error {:.2f} %, negative log-likelihood {:.4f} ± {:.4f}\n",
+          which, calibration->error_percent, calibration->negative_log_likelihood.mean,
+          calibration->negative_log_likelihood.ci95);
+    if (open_set)
+      fmt::print(
+          "{}: AUROC {} % against other classes; at the threshold {:.1f} % of the queries are "
+          "kept, "
+          "{:.1f} % of the others found\n",
+          which, with_interval(open_set->auroc_percent), open_set->kept_percent,
+          open_set->found_percent);
+  }
 }
 
 void print_row(const std::string& method, const std::string& shots, const std::string& members,
@@ -144,10 +186,13 @@ void EvaluateCommand::run() const {
   if (!json.empty()) result_file.emplace(json, features, request.threads);
   std::vector<EvaluationResult> results;
   for (const Evaluation& one : all) {
-    ProgressBar bar(fmt::format("{}, {}-shot", name(one.method), one.plan.shape.shots));
+    std::optional<ProgressBar> bar(
+        fmt::format("{}, {}-shot", name(one.method), one.plan.shape.shots));
     results.push_back(evaluate(
         features, one, scores.empty() ? std::nullopt : std::optional<std::filesystem::path>(scores),
-        bar.callback()));
+        bar->callback()));
+    bar.reset();
+    measure(features, results.back());
   }
   if (result_file) result_file->write(results);
 
@@ -158,6 +203,7 @@ void EvaluateCommand::run() const {
       episodes.protocol, scheme);
   print_table(results);
   for (const EvaluationResult& result : results) print_guidance(result);
+  print_reliability(results);
 }
 
 }  // namespace
@@ -206,6 +252,10 @@ void add_evaluate_command(CLI::App& program) {
                 "signed transformations, for features with negative values (CLIP, DINO)");
   app->add_flag("--oracle", request.oracle,
                 "with guided: also print the size chosen on the evaluated split (test leakage)");
+  app->add_flag("--calibration", command->reliability.calibration,
+                "of vd and deepvoro: how far the probabilities of a classifier can be trusted");
+  app->add_flag("--open-set", command->reliability.open_set,
+                "of vd and deepvoro: how well queries of other classes are told apart");
   add_threads_option(*app, request.threads);
   app->add_option("--json", command->json, "write the result to this file");
   app->add_option("--scores", command->scores,

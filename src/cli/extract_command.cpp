@@ -86,8 +86,10 @@ void add_extract_command(CLI::App& program) {
                   "module (.ts, .pt, .pth)")
       ->required();
   app->add_option("--out", request.store, "feature store to make or to go on with")->required();
-  app->add_option("--views", command->views,
-                  "64 (all), 8 (turns and flips of one size), 1, or names with commas")
+  app->add_option(
+         "--views", command->views,
+         "64 (all), 16 (sizes and flips), 8 (turns and flips of one size), 4 (two sizes and "
+         "flips), 1, or names with commas")
       ->capture_default_str();
   app->add_option("--split", request.split,
                   "split that a single collection is, or the only one to take [novel; all]");

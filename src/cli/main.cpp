@@ -9,11 +9,15 @@
 #include <vector>
 
 #include "backbone_command.hpp"
+#include "change_commands.hpp"
 #include "compare_command.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/version.hpp"
 #include "evaluate_command.hpp"
+#include "explain_command.hpp"
 #include "extract_command.hpp"
+#include "fit_command.hpp"
+#include "predict_command.hpp"
 #include "store_command.hpp"
 #include "train_command.hpp"
 #include "tune_command.hpp"
@@ -71,6 +75,10 @@ void describe(CLI::App& program) {
   deepvoro::add_store_command(program);
   deepvoro::add_train_command(program);
   deepvoro::add_extract_command(program);
+  deepvoro::add_fit_command(program);
+  deepvoro::add_predict_command(program);
+  deepvoro::add_change_commands(program);
+  deepvoro::add_explain_command(program);
   deepvoro::add_backbone_command(program);
 }
 

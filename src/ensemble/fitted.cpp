@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
 #include "deepvoro/ensemble/engine.hpp"
 #include "deepvoro/geometry/surrogate.hpp"
 #include "deepvoro/kernels/kernels.hpp"
+#include "product_distances.hpp"
 
 namespace deepvoro {
 namespace {
@@ -16,14 +19,16 @@ namespace {
 // A row in memory, transformed; float32 throughout, because distances are taken from differences.
 class PointTransformer {
  public:
-  PointTransformer(const Transform& transform, std::size_t dim)
-      : plan_(transform), no_center_(dim) {}
+  PointTransformer(const Transform& transform, std::size_t dim) : plan_(transform), center_(dim) {}
+
+  // Is taken off all points from now on; distances do not feel it.
+  void set_center(std::vector<float> center) { center_ = std::move(center); }
 
   void apply(std::span<const float> row, double norm, std::vector<double>& scratch,
              float* out) const {
     const auto* bytes = reinterpret_cast<const std::byte*>(row.data());
-    if (plan_.apply(ElementType::float32, bytes, row.size(), norm, no_center_.data(),
-                    scratch.data(), out) == kernels::RowStatus::ok)
+    if (plan_.apply(ElementType::float32, bytes, row.size(), norm, center_.data(), scratch.data(),
+                    out) == kernels::RowStatus::ok)
       return;
     const auto complaint =
         plan_.explain(ElementType::float32, bytes, row.size(), norm, scratch.data());
@@ -32,7 +37,7 @@ class PointTransformer {
 
  private:
   TransformPlan plan_;
-  std::vector<float> no_center_;
+  std::vector<float> center_;
 };
 
 double checked_norm(std::span<const float> row, std::vector<double>& scratch) {
@@ -90,13 +95,22 @@ void check_samples(const ViewedSamples& samples, std::size_t dim) {
     if (label >= samples.classes) throw usage_error("a label is beyond the number of classes");
 }
 
-// Scratch of one query; queries come from several threads.
+// So many queries are worked on together. They stay in the second-level cache while prototypes
+// pass by.
+constexpr std::size_t kBlock = 32;
+
+// Scratch of one block of queries; blocks come from several threads.
 struct Scratch {
-  explicit Scratch(std::size_t dim, std::size_t classes)
-      : wide(padded(dim)), row(1, dim), distances(1, classes), terms(classes) {}
+  Scratch(std::size_t queries, std::size_t dim, std::size_t classes)
+      : wide(padded(dim)),
+        norms(queries),
+        rows(queries, dim),
+        distances(queries, classes),
+        terms(classes) {}
   std::vector<double> wide;
-  Matrix<float> row;
-  Matrix<float> distances;
+  std::vector<double> norms;
+  Matrix<float> rows;       // transformed queries
+  Matrix<float> distances;  // [queries x classes]
   std::vector<double> squared;
   std::vector<double> terms;
 };
@@ -115,6 +129,7 @@ struct FittedEnsemble::Group {
   PointTransformer transformer;
   Matrix<float> prototypes;
   std::vector<Geometry> members;
+  ProductDistances products;                 // unused where it does not pay
   Matrix<float> base;                        // empty without surrogate members
   std::vector<std::vector<Joining>> levels;  // [R - 1]
 
@@ -144,12 +159,37 @@ struct FittedEnsemble::Group {
     }
   }
 
-  void add_terms(std::span<const float> query, double norm, const Influence& influence,
-                 Scratch& scratch, std::span<double> out) const {
+  // Makes distances by products where that pays: of centered points, or digits would be lost.
+  void fit_products() {
+    if (base.rows() > 0 || !ProductDistances::pays(prototypes.rows(), prototypes.cols())) return;
+    std::vector<float> center(prototypes.cols());
+    for (std::size_t i = 0; i < center.size(); ++i) {
+      double sum = 0;
+      for (std::size_t k = 0; k < prototypes.rows(); ++k)
+        sum += static_cast<double>(prototypes.row(k)[i]);
+      center[i] = static_cast<float>(sum / static_cast<double>(prototypes.rows()));
+      for (std::size_t k = 0; k < prototypes.rows(); ++k) prototypes.row(k)[i] -= center[i];
+    }
+    transformer.set_center(std::move(center));
+    products = ProductDistances(prototypes);
+  }
+
+  // Fills scratch.rows and scratch.distances.
+  void measure(MatrixView<const float> queries, std::size_t begin, std::size_t end,
+               Scratch& scratch) const {
+    for (std::size_t q = begin; q < end; ++q)
+      transformer.apply(queries[q], scratch.norms[q - begin], scratch.wide,
+                        scratch.rows.row(q - begin));
+    if (products.in_use()) return products(scratch.rows, end - begin, scratch.distances);
+    for (std::size_t q = 0; q < end - begin; ++q)
+      distances_to(prototypes, scratch.rows.row(q), scratch.squared, scratch.distances.row(q));
+  }
+
+  // Adds the terms of query q of the block.
+  void add_terms(std::size_t q, const Influence& influence, Scratch& scratch,
+                 std::span<double> out) const {
     const std::size_t ways = prototypes.rows();
-    transformer.apply(query, norm, scratch.wide, scratch.row.row(0));
-    float* distances = scratch.distances.row(0);
-    distances_to(prototypes, scratch.row.row(0), scratch.squared, distances);
+    const float* distances = scratch.distances.row(q);
 
     std::vector<float> to_base;
     std::vector<double> features;
@@ -157,7 +197,7 @@ struct FittedEnsemble::Group {
     std::size_t grown_to = 0;
     if (base.rows() > 0) {
       to_base.resize(base.rows());
-      distances_to(base, scratch.row.row(0), scratch.squared, to_base.data());
+      distances_to(base, scratch.rows.row(q), scratch.squared, to_base.data());
       features.assign(distances, distances + ways);
       normalise(features);
     }
@@ -207,7 +247,7 @@ FittedEnsemble::FittedEnsemble(const Pool& pool, const ViewedSamples& support,
       PointTransformer transformer(member.transform, dim_);
       Matrix<float> prototypes = class_means(transformer, support.rows[view], support);
       groups_.push_back(std::make_unique<Group>(
-          Group{view, std::move(transformer), std::move(prototypes), {}, {}, {}}));
+          Group{view, std::move(transformer), std::move(prototypes), {}, {}, {}, {}}));
       neighbours.push_back(0);
     }
     last = &member;
@@ -222,6 +262,7 @@ FittedEnsemble::FittedEnsemble(const Pool& pool, const ViewedSamples& support,
   }
   for (std::size_t g = 0; g < groups_.size(); ++g)
     if (neighbours[g] > 0) groups_[g]->fit_surrogates(neighbours[g]);
+  for (const auto& group : groups_) group->fit_products();
 }
 
 FittedEnsemble::FittedEnsemble(FittedEnsemble&&) noexcept = default;
@@ -235,18 +276,42 @@ std::size_t FittedEnsemble::classes() const {
 void FittedEnsemble::influence(std::span<const std::span<const float>> query,
                                std::span<double> out) const {
   if (out.size() != classes_) throw usage_error("room for one influence a class must be given");
-  Scratch scratch(dim_, classes_);
-  std::ranges::fill(out, 0.0);
-  std::size_t normed_view = query.size();
-  double norm = 0;
+  std::vector<MatrixView<const float>> queries;
+  for (const std::span<const float> row : query) queries.emplace_back(row.data(), 1, row.size());
+  influence_of_block(queries, 0, 1, {out.data(), 1, classes_});
+}
+
+void FittedEnsemble::influence(std::span<const MatrixView<const float>> queries,
+                               MatrixView<double> out, unsigned threads) const {
+  if (out.cols() != classes_) throw usage_error("room for one influence a class must be given");
+  for (const MatrixView<const float>& view : queries)
+    if (view.rows() != out.rows())
+      throw usage_error("every view of the queries must have the same number of rows");
+  parallel_for(threads, out.rows(), kBlock, [&](std::size_t begin, std::size_t end, unsigned) {
+    influence_of_block(queries, begin, end, out);
+  });
+}
+
+void FittedEnsemble::influence_of_block(std::span<const MatrixView<const float>> queries,
+                                        std::size_t begin, std::size_t end,
+                                        MatrixView<double> out) const {
+  Scratch scratch(end - begin, dim_, classes_);
+  for (std::size_t q = begin; q < end; ++q) std::ranges::fill(out[q], 0.0);
+  std::size_t normed_view = queries.size();
   for (const auto& group : groups_) {
-    if (group->view >= query.size() || query[group->view].size() != dim_)
+    if (group->view >= queries.size() || queries[group->view].cols() != dim_)
       throw usage_error("the query needs features of every view of the support");
-    if (group->view != normed_view) norm = checked_norm(query[group->view], scratch.wide);
+    const MatrixView<const float> seen = queries[group->view];
+    if (group->view != normed_view)
+      for (std::size_t q = begin; q < end; ++q)
+        scratch.norms[q - begin] = checked_norm(seen[q], scratch.wide);
     normed_view = group->view;
-    group->add_terms(query[group->view], norm, influence_, scratch, out);
+    group->measure(seen, begin, end, scratch);
+    for (std::size_t q = begin; q < end; ++q)
+      group->add_terms(q - begin, influence_, scratch, out[q]);
   }
-  for (double& value : out) value *= influence_.sign();
+  for (std::size_t q = begin; q < end; ++q)
+    for (double& value : out[q]) value *= influence_.sign();
 }
 
 }  // namespace deepvoro

@@ -137,6 +137,10 @@ Pool read_pool(const std::filesystem::path& file) {
   const json members = document.value(key, json());
   if (!members.is_array() || members.empty())
     throw data_error(fmt::format("{}: \"{}\" must be a list of at least one member", where, key));
+  return pool_of(members, where);
+}
+
+Pool pool_of(const json& members, const std::string& where) {
   Pool pool;
   for (std::size_t i = 0; i < members.size(); ++i)
     pool.push_back(read_member(members[i], fmt::format("{}: member {}", where, i)));

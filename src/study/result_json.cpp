@@ -50,6 +50,19 @@ ordered_json to_json(const EvaluationResult& result, const ordered_json& store) 
         {"members", result.oracle->size},
         {"accuracy", result.oracle->accuracy.mean},
         {"ci95", result.oracle->accuracy.ci95}};
+  if (result.reliability && result.reliability->calibration) {
+    const auto& calibration = *result.reliability->calibration;
+    object["calibration"] = {{"ece", calibration.error_percent},
+                             {"nll", calibration.negative_log_likelihood.mean},
+                             {"nll_ci95", calibration.negative_log_likelihood.ci95}};
+  }
+  if (result.reliability && result.reliability->open_set) {
+    const auto& open_set = *result.reliability->open_set;
+    object["open_set"] = {{"auroc", open_set.auroc_percent.mean},
+                          {"auroc_ci95", open_set.auroc_percent.ci95},
+                          {"kept", open_set.kept_percent},
+                          {"found", open_set.found_percent}};
+  }
   object["store"] = store;
   object["seconds"] = {{"selection", result.selection_seconds},
                        {"evaluation", result.evaluation_seconds}};

@@ -102,6 +102,58 @@ TEST(FittedEnsemble, AddsUpTheTermsOfItsMembers) {
   }
 }
 
+// Many classes go another way, by products; some queries are support samples, which lie on their
+// prototypes.
+TEST(FittedEnsemble, ManyQueriesOfManyClassesAreThoseOfDifferences) {
+  constexpr std::size_t classes = 23;
+  constexpr std::size_t queries = 70;
+  const SplitData split =
+      random_split({.classes = classes, .samples_per_class = 4, .dim = kDim, .seed = 3});
+  std::vector<SampleIndex> support_rows;
+  std::vector<std::size_t> labels;
+  for (std::size_t k = 0; k < classes; ++k)
+    for (SampleIndex r = 0; r < split.labels.size(); ++r)
+      if (split.labels[r] == static_cast<std::int64_t>(k)) {
+        support_rows.push_back(r);
+        labels.push_back(k);
+        break;
+      }
+  std::vector<SampleIndex> query_rows(queries);
+  std::iota(query_rows.begin(), query_rows.end(), SampleIndex{0});
+  const Samples support(split, support_rows, labels, classes);
+  const Samples asked(split, query_rows, std::vector<std::size_t>(queries), 1);
+  for (const Transform& transform : eight_transforms(0.02)) {
+    const FittedEnsemble fitted({{"s84_r0_f1", transform, Voronoi{}}}, support.viewed(), nullptr,
+                                Influence(1));
+    Matrix<double> together(queries, classes);
+    fitted.influence(asked.viewed().rows, together.view(), 3);
+    const auto transformed = [&](std::span<const float> row) {
+      double squares = 0;
+      for (const float x : row) squares += static_cast<double>(x) * static_cast<double>(x);
+      std::vector<double> out;
+      for (const float x : row) {
+        const double y = static_cast<double>(x) / std::sqrt(squares) + transform.b;
+        out.push_back(transform.lambda == 0 ? std::log(y) : std::pow(y, transform.lambda));
+      }
+      return out;
+    };
+    for (std::size_t q = 0; q < queries; ++q) {
+      std::vector<double> alone(classes);
+      const auto& views = asked.viewed().rows;
+      fitted.influence(std::vector<std::span<const float>>{views[0][q], views[1][q]}, alone);
+      const auto point = transformed(views[1][q]);
+      for (std::size_t k = 0; k < classes; ++k) {
+        EXPECT_EQ(together.row(q)[k], alone[k]);
+        const auto center = transformed(support.viewed().rows[1][k]);
+        double squared = 0;
+        for (std::size_t i = 0; i < kDim; ++i)
+          squared += (point[i] - center[i]) * (point[i] - center[i]);
+        EXPECT_NEAR(alone[k], -std::sqrt(squared), 1e-5 * std::sqrt(squared));
+      }
+    }
+  }
+}
+
 TEST(FittedEnsemble, SaysWhatIsMissing) {
   const StoreData data = store();
   const EpisodeList episodes = one_episode(data.at("novel"));

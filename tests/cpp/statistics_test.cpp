@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "deepvoro/episodes/reliability.hpp"
 #include "expect_error.hpp"
 
 namespace deepvoro {
@@ -45,6 +46,20 @@ TEST(PairedDifference, NeedsEquallyMany) {
   testing::expect_error(ErrorKind::internal, {"equally many"}, [] {
     (void)paired_difference(std::array{1.0, 2.0}, std::array{1.0});
   });
+}
+
+TEST(AreaUnderRoc, CountsPairsAndHalvesTies) {
+  EXPECT_EQ(area_under_roc(std::array{3.0, 4.0}, std::array{1.0, 2.0, 2.5}), 1);
+  EXPECT_EQ(area_under_roc(std::array{1.0}, std::array{2.0, 3.0}), 0);
+  EXPECT_EQ(area_under_roc(std::array{2.0, 5.0}, std::array{2.0, 3.0}), (0.5 + 2) / 4);
+}
+
+TEST(CalibrationError, IsTheWeightedGapOfBins) {
+  const std::array<std::uint8_t, 4> correct{1, 0, 1, 1};
+  // Two bins: 0.5 belongs to the lower one.
+  const std::array confidence{0.5, 0.3, 0.9, 1.0};
+  EXPECT_NEAR(expected_calibration_error(confidence, correct, 2), (0.2 + 0.1) / 4, 1e-15);
+  EXPECT_EQ(expected_calibration_error(std::array{0.0}, std::array<std::uint8_t, 1>{0}), 0);
 }
 
 }  // namespace

@@ -16,12 +16,16 @@ file(RENAME ${first_prefix} ${prefix})
 
 run_or_fail("configuring the consumer"
   ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${WORK_DIR}/build -G ${GENERATOR}
-  -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_PREFIX_PATH=${prefix} -D EXPECTED_PREFIX=${prefix}
+  -D CMAKE_CXX_COMPILER=${COMPILER} -D EXAMPLES=${EXAMPLES} -D CMAKE_PREFIX_PATH=${prefix} -D EXPECTED_PREFIX=${prefix}
   -D EXPECTED_VERSION=${VERSION} -D CMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
 run_or_fail("building the consumer" ${CMAKE_COMMAND} --build ${WORK_DIR}/build --config ${CONFIG})
 run_or_fail("running the consumer" ${WORK_DIR}/build/consumer)
 if(NOT output STREQUAL "cell 1 of deepvoro ${VERSION}\n")
   message(FATAL_ERROR "the consumer printed: ${output}")
+endif()
+run_or_fail("running the example" ${CMAKE_COMMAND} -E chdir ${WORK_DIR} ${WORK_DIR}/build/example)
+if(NOT output STREQUAL "owl probably\njay probably\n")
+  message(FATAL_ERROR "the example printed: ${output}")
 endif()
 run_or_fail("running the installed program" ${prefix}/bin/deepvoro --help)
 if(NOT EXISTS ${prefix}/share/deepvoro/backbones/quickdraw-conv4.safetensors)

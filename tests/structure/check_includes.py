@@ -22,7 +22,7 @@ MAY_USE = {
     "study": ("ensemble",),
     "image": ("core",),
     "backbone": ("image", "features"),
-    "classifier": ("heads", "features", "image"),
+    "classifier": ("ensemble", "backbone"),
     "cluster": ("study",),
     "cli": ANY,
     "python": ANY,

@@ -36,9 +36,16 @@ class FittedEnsemble {
   [[nodiscard]] std::size_t classes() const;
   // out[k] = influence F of class k; query[v]: the features of the query in view v of the support.
   void influence(std::span<const std::span<const float>> query, std::span<double> out) const;
+  // The same for many queries, [queries x classes]; queries[v]: [queries x dim] in view v. An
+  // answer does not depend on the other queries.
+  void influence(std::span<const MatrixView<const float>> queries, MatrixView<double> out,
+                 unsigned threads) const;
 
  private:
   struct Group;
+  void influence_of_block(std::span<const MatrixView<const float>> queries, std::size_t begin,
+                          std::size_t end, MatrixView<double> out) const;
+
   std::size_t dim_;
   std::size_t classes_;
   Influence influence_;

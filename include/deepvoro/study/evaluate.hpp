@@ -11,6 +11,7 @@
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/ensemble/head_evaluation.hpp"
 #include "deepvoro/ensemble/selection.hpp"
+#include "deepvoro/episodes/reliability.hpp"
 
 namespace deepvoro {
 
@@ -54,6 +55,7 @@ struct EvaluationResult {
   std::optional<HeadConfiguration> head;  // none for an ensemble
   std::optional<Guidance> guidance;
   std::optional<Oracle> oracle;
+  std::optional<Reliability> reliability;  // where somebody measured it
   double selection_seconds = 0;
   double evaluation_seconds = 0;
 

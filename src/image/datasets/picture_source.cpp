@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "core/text.hpp"
 #include "deepvoro/core/error.hpp"
 
 namespace deepvoro {
@@ -18,21 +17,6 @@ namespace {
 
 constexpr std::array<std::string_view, 10> kEndings{".jpg", ".jpeg", ".jpe",  ".png",  ".bmp",
                                                     ".gif", ".tif",  ".tiff", ".webp", ".ppm"};
-
-std::string lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-bool is_text_line(const std::string& name) {
-  if (std::ranges::any_of(name, [](unsigned char c) { return std::iscntrl(c) != 0; })) return false;
-  try {
-    return !name.empty() && !nlohmann::json(name).dump().empty();
-  } catch (const nlohmann::json::type_error&) {
-    return false;
-  }
-}
 
 }  // namespace
 

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "deepvoro/classifier/calibration.hpp"
+#include "deepvoro/core/matrix.hpp"
+#include "deepvoro/ensemble/pool.hpp"
+
+namespace deepvoro {
+
+// Samples with a class and a name each, seen in several views. Non-owning.
+struct NamedSamples {
+  std::vector<std::string> classes;           // names; no two may differ by case alone
+  std::vector<std::size_t> labels;            // [samples], index into classes
+  std::vector<std::string> names;             // [samples], each once in its class; empty: numbered
+  std::vector<MatrixView<const float>> rows;  // [views] of [samples x dim]
+};
+
+// What made the features. Queries have to be made by the same.
+struct FeatureOrigin {
+  std::string backbone;  // name or file of the model; empty: features were given as such
+  std::string sha256;    // of the model; empty where it is not known
+  std::string description_json = "{}";
+
+  bool operator==(const FeatureOrigin&) const = default;
+};
+
+struct ClassifierOptions {
+  std::vector<std::string> views;  // names, in the order of the rows
+  Pool pool;                       // empty: every view with the eight transformations
+  FeatureOrigin origin;
+};
+
+struct Prediction {
+  std::size_t label = 0;              // of the largest influence
+  bool unknown = false;               // no class has more influence than the threshold
+  std::vector<double> influence;      // of each class, mean over the members; larger is nearer
+  std::vector<double> probabilities;  // of each class, together 1
+};
+
+// Why a query went where it did.
+struct Explanation {
+  // Members that have a view, a transformation or a geometry in common, and their opinion.
+  struct Part {
+    std::string name;
+    std::size_t members = 0;
+    std::vector<double> influence;   // of each class, mean over these members
+    std::vector<std::size_t> votes;  // of each class, members to which it is the nearest
+  };
+  struct Neighbour {
+    std::size_t label = 0;
+    std::string name;
+    double distance = 0;  // mean over the members
+  };
+
+  Prediction prediction;
+  std::vector<Part> views;
+  std::vector<Part> transformations;
+  std::vector<Part> geometries;
+  std::vector<Neighbour> neighbours;  // support samples, the nearest first
+};
+
+// A classifier fitted on labelled samples. Classes are in alphabetical order and so are the samples
+// of each, whatever order they came in: what is made of the same samples is the same, byte for
+// byte, whether they came at once or one after the other. Immutable, so safe to share between
+// threads.
+class Classifier {
+ public:
+  [[nodiscard]] static Classifier fit(const NamedSamples& samples, ClassifierOptions options,
+                                      unsigned threads = 1);
+
+  // A file holds all of it (docs/FORMATS.md). A loaded classifier answers as the saved one, bit for
+  // bit. What is damaged or of another kind is a data error.
+  [[nodiscard]] static Classifier load(const std::filesystem::path& file);
+  void save(const std::filesystem::path& file) const;
+
+  // As if these samples had been there from the beginning: further classes, or more of known ones.
+  [[nodiscard]] Classifier with(const NamedSamples& samples, unsigned threads = 1) const;
+  // As if this class had never been there.
+  [[nodiscard]] Classifier without(const std::string& class_name, unsigned threads = 1) const;
+
+  [[nodiscard]] const std::vector<std::string>& classes() const;
+  [[nodiscard]] const std::vector<std::size_t>& labels() const;  // [samples], ascending
+  [[nodiscard]] const std::vector<std::string>& names() const;   // [samples]
+  [[nodiscard]] const std::vector<std::string>& views() const;
+  [[nodiscard]] std::size_t dim() const;
+  // Members. Where the support has negative features, their transformations are signed ones.
+  [[nodiscard]] const Pool& pool() const;
+  [[nodiscard]] const FeatureOrigin& origin() const;
+  [[nodiscard]] const Calibration& calibration() const;
+
+  // queries[v]: [queries x dim], in the order of views(). An answer does not depend on the other
+  // queries.
+  [[nodiscard]] std::vector<Prediction> predict(std::span<const MatrixView<const float>> queries,
+                                                unsigned threads = 1) const;
+  [[nodiscard]] Explanation explain(std::span<const std::span<const float>> query,
+                                    std::size_t neighbours = 5) const;
+
+ private:
+  struct State;
+  explicit Classifier(std::shared_ptr<const State> state);
+
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace deepvoro

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "deepvoro/ensemble/engine.hpp"
+#include "deepvoro/episodes/reliability.hpp"
+
+namespace deepvoro {
+
+struct ReliabilityRequest {
+  bool calibration = false;
+  bool open_set = false;
+  std::uint32_t seed = 0;  // of the queries from outside
+};
+
+// Fits a classifier on the support of every episode, with its own temperature and threshold, and
+// asks it the episode's queries. For the open set as many others are drawn from the classes that
+// are not in the episode: RandomState(seed + episode).permutation of their rows, the first ones.
+// Members must be Voronoi ones, alpha 1.
+[[nodiscard]] Reliability measure_reliability(const Arena& arena, const Pool& members,
+                                              const ReliabilityRequest& request,
+                                              const Progress& progress = {});
+
+}  // namespace deepvoro

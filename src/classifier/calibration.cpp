@@ -1,0 +1,153 @@
+#include "deepvoro/classifier/calibration.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "deepvoro/geometry/influence.hpp"
+
+namespace deepvoro {
+namespace {
+
+// What suits birds and sketches with one sample a class, as shares of distances between classes:
+// the mean of all, and the mean of those to the nearest.
+constexpr double kTemperatureShare = 0.08;
+constexpr double kThresholdShare = 0.9;
+// With fewer left-out samples than this, the prior has the larger say.
+constexpr double kPriorWeight = 8;
+constexpr double kWidestFactor = 100;
+
+// log(sum_k exp(influence_k / temperature)) and the largest exponent, which is taken off first so
+// that nothing overflows.
+double log_sum(std::span<const double> influence, double temperature) {
+  const double largest = *std::ranges::max_element(influence);
+  double sum = 0;
+  for (const double value : influence) sum += std::exp((value - largest) / temperature);
+  return largest / temperature + std::log(sum);
+}
+
+class Mean {
+ public:
+  void add(double value) {
+    sum_ += value;
+    ++count_;
+  }
+  [[nodiscard]] double value() const { return sum_ / static_cast<double>(count_); }
+
+ private:
+  double sum_ = 0;
+  std::size_t count_ = 0;
+};
+
+// How far support samples are from classes they do not belong to.
+struct Strangers {
+  Mean all;
+  Mean nearest;
+};
+
+Strangers strangers(MatrixView<const double> influence, std::span<const std::size_t> labels) {
+  Strangers found;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    double nearest = -std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < influence.cols(); ++k) {
+      if (k == labels[i]) continue;
+      found.all.add(influence[i][k]);
+      nearest = std::max(nearest, influence[i][k]);
+    }
+    found.nearest.add(nearest);
+  }
+  return found;
+}
+
+}  // namespace
+
+void probabilities(std::span<const double> influence, double temperature, std::span<double> out) {
+  const double log_total = log_sum(influence, temperature);
+  for (std::size_t k = 0; k < influence.size(); ++k)
+    out[k] = std::exp(influence[k] / temperature - log_total);
+}
+
+double negative_log_likelihood(MatrixView<const double> influence,
+                               std::span<const std::size_t> labels, double temperature) {
+  double sum = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    sum += log_sum(influence[i], temperature) - influence[i][labels[i]] / temperature;
+  return sum;
+}
+
+double best_temperature(MatrixView<const double> influence, std::span<const std::size_t> labels,
+                        const TemperaturePrior& prior) {
+  const auto cost = [&](double log_factor) {
+    return negative_log_likelihood(influence, labels, prior.temperature * std::exp(log_factor)) +
+           prior.weight / 2 * log_factor * log_factor;
+  };
+  const double golden = (std::sqrt(5.0) - 1) / 2;
+  constexpr double precision = 1e-6;
+  double low = -std::log(kWidestFactor);
+  double high = -low;
+  double left = high - golden * (high - low);
+  double right = low + golden * (high - low);
+  double cost_left = cost(left);
+  double cost_right = cost(right);
+  while (high - low > precision) {
+    if (cost_left <= cost_right) {
+      high = right;
+      right = left;
+      cost_right = cost_left;
+      left = high - golden * (high - low);
+      cost_left = cost(left);
+    } else {
+      low = left;
+      left = right;
+      cost_left = cost_right;
+      right = low + golden * (high - low);
+      cost_right = cost(right);
+    }
+  }
+  return prior.temperature * std::exp((low + high) / 2);
+}
+
+Calibration calibrate(MatrixView<const double> influence, std::span<const std::size_t> labels,
+                      std::span<const std::size_t> shots) {
+  Calibration result;
+  if (shots.size() < 2) {  // there is nothing to be mistaken for
+    result.threshold = std::numeric_limits<double>::lowest();
+    return result;
+  }
+  const Strangers others = strangers(influence, labels);
+  result.temperature = -others.all.value() * kTemperatureShare;
+  if (!(result.temperature > 0)) result.temperature = 1;  // all classes are one point
+  result.threshold = others.nearest.value() * kThresholdShare;
+
+  std::vector<std::size_t> left_out;
+  std::vector<std::size_t> left_out_labels;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (shots[labels[i]] > 1) {
+      left_out.push_back(i);
+      left_out_labels.push_back(labels[i]);
+    }
+  if (left_out.empty()) return result;
+
+  Matrix<double> without(left_out.size(), influence.cols());
+  Mean largest;
+  for (std::size_t row = 0; row < left_out.size(); ++row) {
+    std::ranges::copy(influence[left_out[row]], without.row(row));
+    const std::size_t label = left_out_labels[row];
+    const auto n = static_cast<double>(shots[label]);
+    without.row(row)[label] *= n / (n - 1);
+    const std::span<const double> values{without.row(row), influence.cols()};
+    const std::size_t cell = cell_of(values);
+    if (cell == label) ++result.correct;
+    largest.add(values[cell]);
+  }
+  result.source = CalibrationSource::leave_one_out;
+  result.samples = left_out.size();
+  result.temperature = best_temperature(std::as_const(without).view(), left_out_labels,
+                                        {result.temperature, kPriorWeight});
+  result.threshold = (largest.value() + others.nearest.value()) / 2;
+  return result;
+}
+
+}  // namespace deepvoro

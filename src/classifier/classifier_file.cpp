@@ -1,0 +1,205 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/sha256.hpp"
+#include "deepvoro/core/error.hpp"
+#include "ensemble/pool_json.hpp"
+#include "features/formats/feature_table.hpp"
+#include "features/formats/half.hpp"
+#include "features/formats/safetensors_file.hpp"
+#include "features/json_fields.hpp"
+#include "state.hpp"
+
+// The file is a .safetensors file: a tensor a view, and in the metadata a description and the hash
+// of everything (docs/FORMATS.md).
+namespace deepvoro {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* kFormat = "deepvoro-classifier";
+constexpr const char* kDescriptionKey = "deepvoro";
+constexpr const char* kHashKey = "sha256";
+constexpr std::size_t kVersion = 1;
+constexpr std::array kSourceNames = {"leave-one-out", "distances"};
+
+bool fits_half(float value) {
+  return std::abs(value) <= kLargestHalf && half_to_float(float_to_half(value)) == value;
+}
+
+std::string hash_of(std::span<const std::byte> bytes, const std::string& name) {
+  return fmt::format("{}  {}\n", sha256_hex(bytes), name);
+}
+
+std::string hash_of_values(std::span<const float> values, NumberType type,
+                           const std::string& name) {
+  if (type == NumberType::float32) return hash_of(std::as_bytes(values), name);
+  std::vector<std::uint16_t> halves(values.size());
+  std::ranges::transform(values, halves.begin(), float_to_half);
+  return hash_of(std::as_bytes(std::span(halves)), name);
+}
+
+// So that a description stays the same when it is read and written again.
+ordered_json with_sorted_keys(const std::string& text) {
+  return ordered_json::parse(json::parse(text).dump());
+}
+
+ordered_json describe(const SupportSet& support, const ClassifierOptions& options,
+                      const Calibration& calibration) {
+  ordered_json classes = ordered_json::array();
+  for (const std::string& name : support.classes)
+    classes.push_back({{"name", name}, {"samples", ordered_json::array()}});
+  for (std::size_t i = 0; i < support.labels.size(); ++i)
+    classes[support.labels[i]]["samples"].push_back(support.names[i]);
+  return {{"format", kFormat},
+          {"version", kVersion},
+          {"dim", support.dim},
+          {"views", options.views},
+          {"classes", classes},
+          {"members", to_json(options.pool)},
+          {"origin",
+           {{"backbone", options.origin.backbone},
+            {"sha256", options.origin.sha256},
+            {"description", with_sorted_keys(options.origin.description_json)}}},
+          {"calibration",
+           {{"source", kSourceNames[static_cast<std::size_t>(calibration.source)]},
+            {"temperature", calibration.temperature},
+            {"threshold", calibration.threshold},
+            {"samples", calibration.samples},
+            {"correct", calibration.correct}}}};
+}
+
+Calibration read_calibration(const JsonFields& fields) {
+  Calibration calibration{.temperature = fields.number("temperature"),
+                          .threshold = fields.number("threshold"),
+                          .samples = fields.whole("samples", 0),
+                          .correct = fields.whole("correct", 0)};
+  if (!(calibration.temperature > 0)) fields.fail("temperature", "must be above 0");
+  const std::string source = fields.text("source");
+  const auto found = std::ranges::find(kSourceNames, source);
+  if (found == kSourceNames.end()) fields.fail("source", "is unknown");
+  calibration.source = static_cast<CalibrationSource>(found - kSourceNames.begin());
+  return calibration;
+}
+
+std::vector<std::string> texts(const JsonFields& fields, const char* key) {
+  std::vector<std::string> list;
+  for (const json& text : fields.list(key)) {
+    if (!text.is_string()) fields.fail(key, "must be a list of texts");
+    list.push_back(text);
+  }
+  return list;
+}
+
+// What a file holds, checked.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path) : where_(path.string()), file_(path) {
+    const auto& metadata = file_.metadata();
+    const auto description = metadata.find(kDescriptionKey);
+    if (description != metadata.end())
+      description_ = json::parse(description->second, nullptr, false);
+    if (!description_.is_object() || description_.value("format", json()) != kFormat)
+      throw data_error(fmt::format("{}: is no classifier; one is made by 'deepvoro fit'", where_));
+    const JsonFields fields(description_, where_);
+    if (fields.whole("version", 0) != kVersion)
+      fields.fail("version", fmt::format("must be {}, the only one this program reads", kVersion));
+    options_.views = texts(fields, "views");
+    read_tensors(fields.whole("dim", 1), description->second);
+    if (!description_.value("members", json()).is_array()) fields.fail("members", "is not a list");
+    if (!description_["members"].empty()) options_.pool = pool_of(description_["members"], where_);
+    const JsonFields origin = fields.object("origin");
+    options_.origin = {origin.text("backbone"), origin.text("sha256"),
+                       description_["origin"].value("description", json::object()).dump()};
+    read_classes(fields);
+    calibration_ = read_calibration(fields.object("calibration"));
+  }
+
+  [[nodiscard]] SupportSet support() {
+    for (const FeatureTable& table : tables_)
+      samples_.rows.emplace_back(table.values.data(), table.rows, table.dim);
+    return joined({&samples_, 1}, options_.views.size());
+  }
+  [[nodiscard]] const ClassifierOptions& options() const { return options_; }
+  [[nodiscard]] const Calibration& calibration() const { return calibration_; }
+
+ private:
+  void read_tensors(std::size_t dim, const std::string& description) {
+    std::string lines = hash_of(std::as_bytes(std::span(description)), kDescriptionKey);
+    for (const std::string& view : options_.views) {
+      const std::string where = fmt::format("{}: view '{}'", where_, view);
+      if (!file_.has(view)) throw data_error(fmt::format("{}: is missing", where));
+      const LoadedArray loaded = file_.load(view);
+      if (loaded.array.shape.size() != 2 || loaded.array.shape[1] != dim)
+        throw data_error(fmt::format("{}: does not have rows of {} features", where, dim));
+      lines += hash_of(loaded.array.data, view);
+      append_rows(loaded.array, where, 0, tables_.emplace_back());
+    }
+    const auto hash = file_.metadata().find(kHashKey);
+    if (hash == file_.metadata().end() ||
+        hash->second != sha256_hex(std::as_bytes(std::span(lines))))
+      throw data_error(fmt::format("{}: is damaged, its hash does not fit; fit it again", where_));
+  }
+
+  void read_classes(const JsonFields& fields) {
+    for (const json& entry : fields.list("classes")) {
+      const JsonFields one(entry, fmt::format("{}: class {}", where_, samples_.classes.size()));
+      samples_.classes.push_back(one.text("name"));
+      for (std::string& name : texts(one, "samples")) {
+        samples_.labels.push_back(samples_.classes.size() - 1);
+        samples_.names.push_back(std::move(name));
+      }
+    }
+  }
+
+  std::string where_;
+  SafetensorsFile file_;
+  json description_;
+  ClassifierOptions options_;
+  std::vector<FeatureTable> tables_;
+  NamedSamples samples_;
+  Calibration calibration_;
+};
+
+}  // namespace
+
+void Classifier::save(const std::filesystem::path& file) const {
+  const SupportSet& support = state_->support;
+  const bool halves = std::ranges::all_of(support.rows, [](const std::vector<float>& view) {
+    return std::ranges::all_of(view, fits_half);
+  });
+  const NumberType type = halves ? NumberType::float16 : NumberType::float32;
+  const std::string description = describe(support, state_->options, state_->calibration).dump();
+  std::string lines = hash_of(std::as_bytes(std::span(description)), kDescriptionKey);
+  std::vector<FloatTensor> tensors;
+  for (std::size_t v = 0; v < views().size(); ++v) {
+    tensors.push_back({views()[v], {support.labels.size(), support.dim}, support.rows[v]});
+    lines += hash_of_values(support.rows[v], type, views()[v]);
+  }
+  write_safetensors(
+      file,
+      {{kDescriptionKey, description}, {kHashKey, sha256_hex(std::as_bytes(std::span(lines)))}},
+      tensors, type);
+}
+
+Classifier Classifier::load(const std::filesystem::path& file) {
+  try {
+    Reader reader(file);
+    return Classifier(
+        std::make_shared<const State>(reader.support(), reader.options(), reader.calibration(), 1));
+  } catch (const Error& error) {
+    // What does not fit together in a file is not the caller's mistake.
+    const std::string what = error.what();
+    const std::string where = file.string();
+    throw data_error(what.starts_with(where) ? what : fmt::format("{}: {}", where, what));
+  }
+}
+
+}  // namespace deepvoro

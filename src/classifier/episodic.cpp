@@ -1,0 +1,210 @@
+#include "deepvoro/classifier/episodic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "deepvoro/classifier/calibration.hpp"
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/core/random.hpp"
+#include "deepvoro/ensemble/fitted.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr double kPercent = 100;
+
+// Rows of a split in the views that members see.
+class SplitRows {
+ public:
+  SplitRows(const Arena& arena, const Pool& members) : dim_(arena.store.dim()) {
+    for (const Configuration& member : members)
+      if (std::ranges::find(views_, member.view) == views_.end()) {
+        views_.push_back(member.view);
+        rows_.push_back(arena.store.features(arena.split, member.view));
+      }
+  }
+
+  [[nodiscard]] const std::vector<std::string>& views() const { return views_; }
+
+  // [views] of [samples x dim]
+  [[nodiscard]] std::vector<Matrix<float>> gather(std::span<const SampleIndex> samples) const {
+    std::vector<double> wide(padded(dim_));
+    std::vector<Matrix<float>> gathered;
+    for (const FeatureRows& view : rows_) {
+      Matrix<float>& matrix = gathered.emplace_back(samples.size(), dim_);
+      for (std::size_t i = 0; i < samples.size(); ++i) {
+        widen(view.element(), view.row(samples[i]), dim_, wide.data());
+        for (std::size_t c = 0; c < dim_; ++c) matrix.row(i)[c] = static_cast<float>(wide[c]);
+      }
+    }
+    return gathered;
+  }
+
+ private:
+  std::size_t dim_;
+  std::vector<std::string> views_;
+  std::vector<FeatureRows> rows_;
+};
+
+std::vector<MatrixView<const float>> views_of(const std::vector<Matrix<float>>& gathered) {
+  std::vector<MatrixView<const float>> views;
+  views.reserve(gathered.size());
+  for (const Matrix<float>& matrix : gathered) views.push_back(matrix.view());
+  return views;
+}
+
+// What is measured in one episode.
+struct EpisodeFigures {
+  double negative_log_likelihood = 0;
+  double auroc_percent = 0;
+  double kept_percent = 0;
+  double found_percent = 0;
+};
+
+class Measurement {
+ public:
+  Measurement(const Arena& arena, const Pool& members, const ReliabilityRequest& request)
+      : arena_(arena),
+        members_(members),
+        request_(request),
+        rows_(arena, members),
+        labels_(arena.store.labels(arena.split)),
+        shape_(arena.episodes.shape()),
+        figures_(arena.episodes.size()),
+        confidence_(arena.episodes.size() * shape_.total_queries()),
+        correct_(confidence_.size()) {
+    if (arena.influence.alpha() != 1)
+      throw usage_error("--calibration and --open-set are for --alpha 1");
+    for (const Configuration& member : members)
+      if (!std::holds_alternative<Voronoi>(member.geometry))
+        throw usage_error("--calibration and --open-set are for members without surrogates");
+    if (request.open_set && arena.store.split(arena.split).classes.size() == shape_.ways)
+      throw data_error(fmt::format(
+          "split {} has no class outside of an episode of {} ways, which --open-set asks for",
+          arena.split, shape_.ways));
+  }
+
+  void run(std::size_t e) {
+    const Episode episode = arena_.episodes[e];
+    const std::vector<Matrix<float>> support = rows_.gather(episode.support);
+    std::vector<std::size_t> ways(shape_.total_support());
+    for (std::size_t i = 0; i < ways.size(); ++i) ways[i] = i / shape_.shots;
+    const FittedEnsemble ensemble(members_, {rows_.views(), views_of(support), ways, shape_.ways},
+                                  nullptr, arena_.influence);
+    const Calibration calibration = calibrate(influence(ensemble, episode.support).view(), ways,
+                                              std::vector<std::size_t>(shape_.ways, shape_.shots));
+    const Matrix<double> queries = influence(ensemble, episode.query);
+    measure_queries(e, queries, calibration);
+    if (request_.open_set) measure_strangers(e, ensemble, queries, calibration);
+  }
+
+  [[nodiscard]] Reliability result() const {
+    Reliability reliability;
+    const auto column = [&](double EpisodeFigures::*of) {
+      std::vector<double> values;
+      for (const EpisodeFigures& one : figures_) values.push_back(one.*of);
+      return estimate(values);
+    };
+    if (request_.calibration)
+      reliability.calibration = {kPercent * expected_calibration_error(confidence_, correct_),
+                                 column(&EpisodeFigures::negative_log_likelihood)};
+    if (request_.open_set)
+      reliability.open_set = {column(&EpisodeFigures::auroc_percent),
+                              column(&EpisodeFigures::kept_percent).mean,
+                              column(&EpisodeFigures::found_percent).mean};
+    return reliability;
+  }
+
+ private:
+  // Mean over the members.
+  [[nodiscard]] Matrix<double> influence(const FittedEnsemble& ensemble,
+                                         std::span<const SampleIndex> samples) const {
+    const std::vector<Matrix<float>> gathered = rows_.gather(samples);
+    Matrix<double> out(samples.size(), shape_.ways);
+    ensemble.influence(views_of(gathered), out.view(), 1);
+    for (std::size_t i = 0; i < out.rows(); ++i)
+      for (double& value : out.view()[i]) value /= static_cast<double>(members_.size());
+    return out;
+  }
+
+  void measure_queries(std::size_t e, const Matrix<double>& queries,
+                       const Calibration& calibration) {
+    std::vector<std::size_t> ways(queries.rows());
+    std::vector<double> shares(shape_.ways);
+    for (std::size_t q = 0; q < queries.rows(); ++q) {
+      ways[q] = q / shape_.queries;
+      probabilities(queries.view()[q], calibration.temperature, shares);
+      const std::size_t answer = cell_of(queries.view()[q]);
+      confidence_[e * queries.rows() + q] = shares[answer];
+      correct_[e * queries.rows() + q] = answer == ways[q] ? 1 : 0;
+    }
+    figures_[e].negative_log_likelihood =
+        negative_log_likelihood(queries.view(), ways, calibration.temperature) /
+        static_cast<double>(queries.rows());
+  }
+
+  void measure_strangers(std::size_t e, const FittedEnsemble& ensemble,
+                         const Matrix<double>& queries, const Calibration& calibration) {
+    const Matrix<double> strangers = influence(ensemble, strangers_of(e));
+    const auto largest = [](const Matrix<double>& of) {
+      std::vector<double> values;
+      for (std::size_t q = 0; q < of.rows(); ++q)
+        values.push_back(*std::ranges::max_element(of.view()[q]));
+      return values;
+    };
+    const std::vector<double> own = largest(queries);
+    const std::vector<double> others = largest(strangers);
+    const auto percent_above_threshold = [&](const std::vector<double>& values) {
+      const auto above = std::ranges::count_if(
+          values, [&](double value) { return value > calibration.threshold; });
+      return kPercent * static_cast<double>(above) / static_cast<double>(values.size());
+    };
+    figures_[e].auroc_percent = kPercent * area_under_roc(own, others);
+    figures_[e].kept_percent = percent_above_threshold(own);
+    figures_[e].found_percent = kPercent - percent_above_threshold(others);
+  }
+
+  [[nodiscard]] std::vector<SampleIndex> strangers_of(std::size_t e) const {
+    std::vector<bool> in_episode(arena_.store.split(arena_.split).classes.size());
+    for (const SampleIndex row : arena_.episodes[e].support) in_episode[labels_[row]] = true;
+    std::vector<SampleIndex> outside;
+    for (std::size_t row = 0; row < labels_.size(); ++row)
+      if (!in_episode[labels_[row]]) outside.push_back(static_cast<SampleIndex>(row));
+    LegacyRandom random(request_.seed + static_cast<std::uint32_t>(e));
+    std::vector<SampleIndex> drawn;
+    for (const std::size_t i : random.permutation(outside.size()))
+      if (drawn.size() < shape_.total_queries()) drawn.push_back(outside[i]);
+    return drawn;
+  }
+
+  const Arena& arena_;
+  const Pool& members_;
+  ReliabilityRequest request_;
+  SplitRows rows_;
+  std::vector<std::size_t> labels_;
+  EpisodeShape shape_;
+  std::vector<EpisodeFigures> figures_;
+  std::vector<double> confidence_;
+  std::vector<std::uint8_t> correct_;
+};
+
+}  // namespace
+
+Reliability measure_reliability(const Arena& arena, const Pool& members,
+                                const ReliabilityRequest& request, const Progress& progress) {
+  Measurement measurement(arena, members, request);
+  std::atomic<std::size_t> done = 0;
+  parallel_for(
+      arena.threads, arena.episodes.size(), 1, [&](std::size_t e, std::size_t, unsigned worker) {
+        measurement.run(e);
+        const std::size_t count = ++done;
+        if (progress && worker == 0)
+          progress(static_cast<double>(count) / static_cast<double>(arena.episodes.size()));
+      });
+  return measurement.result();
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,119 @@
+#include "change_commands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "classifier_options.hpp"
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "episode_options.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr const char* kAddFooter = R"(
+The file becomes what fitting everything at once would have made, byte for byte; the earlier pictures are not needed.
+PICTURE is a file, a folder, a pattern, or - for a list on the standard input; or a feature store that has the class.
+
+Examples:
+  deepvoro add birds.dv kingfisher pictures/kingfisher
+  deepvoro add birds.dv robin another.jpg)";
+
+constexpr const char* kRemoveFooter = R"(
+Example:
+  deepvoro remove birds.dv robin)";
+
+struct AddCommand {
+  std::string classifier;
+  std::string class_name;
+  std::vector<std::string> pictures;
+  PictureOptions options;
+
+  void run();
+
+ private:
+  [[nodiscard]] Classifier with_store(const Classifier& fitted) const;
+  [[nodiscard]] Classifier with_pictures(const Classifier& fitted) const;
+};
+
+Classifier AddCommand::with_store(const Classifier& fitted) const {
+  const FeatureStore store{pictures.front()};
+  check_same_origin(store, fitted);
+  const std::string split = split_of(store, options.split);
+  const auto& classes = store.split(split).classes;
+  const auto found = std::ranges::find(classes, class_name);
+  if (found == classes.end())
+    throw data_error(
+        fmt::format("{}: has no class '{}' in {}", store.folder().string(), class_name, split));
+  const StoreRows rows =
+      read_rows(store, split, fitted.views(), static_cast<std::size_t>(found - classes.begin()));
+  return fitted.with({.classes = {class_name},
+                      .labels = std::vector<std::size_t>(rows.samples.size()),
+                      .names = {},
+                      .rows = rows.rows()},
+                     options.threads);
+}
+
+Classifier AddCommand::with_pictures(const Classifier& fitted) const {
+  const std::vector<NamedPicture> named = pictures_named(pictures);
+  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone);
+  const PictureFeatures features = look_at(named, fitted.views(), options, backbone);
+  NamedSamples samples{.classes = {class_name}, .labels = {}, .names = {}, .rows = features.rows()};
+  for (const std::size_t i : features.pictures) {
+    samples.labels.push_back(0);
+    samples.names.push_back(named[i].name);
+  }
+  return fitted.with(samples, options.threads);
+}
+
+void AddCommand::run() {
+  const Classifier fitted = Classifier::load(classifier);
+  const bool store = pictures.size() == 1 && is_store(pictures.front());
+  const Classifier grown = store ? with_store(fitted) : with_pictures(fitted);
+  grown.save(classifier);
+  fmt::print("added {} of class {}\n", grown.labels().size() - fitted.labels().size(), class_name);
+  print_summary(classifier, grown);
+}
+
+struct RemoveCommand {
+  std::string classifier;
+  std::string class_name;
+  unsigned threads = available_threads();
+
+  void run() {
+    const Classifier fitted = Classifier::load(classifier);
+    const Classifier rest = fitted.without(class_name, threads);
+    rest.save(classifier);
+    fmt::print("removed class {} with its {}\n", class_name,
+               fitted.labels().size() - rest.labels().size());
+    print_summary(classifier, rest);
+  }
+};
+
+}  // namespace
+
+void add_change_commands(CLI::App& program) {
+  auto add = std::make_shared<AddCommand>();
+  CLI::App* app = program.add_subcommand("add", "add a class, or more pictures of one");
+  app->footer(kAddFooter);
+  app->add_option("CLASSIFIER", add->classifier, "file made by deepvoro fit")->required();
+  app->add_option("CLASS", add->class_name, "name of the class")->required();
+  app->add_option("PICTURE", add->pictures, "pictures of it, or a feature store")->required();
+  add_picture_options(*app, add->options,
+                      "where the model lies that the classifier was fitted with, if it was moved");
+  app->callback([add] { add->run(); });
+
+  auto remove = std::make_shared<RemoveCommand>();
+  app = program.add_subcommand("remove", "remove a class");
+  app->footer(kRemoveFooter);
+  app->add_option("CLASSIFIER", remove->classifier, "file made by deepvoro fit")->required();
+  app->add_option("CLASS", remove->class_name, "name of the class")->required();
+  add_threads_option(*app, remove->threads);
+  app->callback([remove] { remove->run(); });
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,135 @@
+#include "predict_command.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "classifier_options.hpp"
+#include "deepvoro/core/error.hpp"
+
+namespace deepvoro {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kFooter = R"(
+QUERY is a picture, a folder of pictures, a pattern, or - for a list of these on the standard input; or a feature store.
+A row a picture: file, class, and the probability of every class.
+
+Examples:
+  deepvoro predict birds.dv garden.jpg pond.jpg
+  deepvoro predict birds.dv holiday --reject --json
+  find . -name '*.jpg' | deepvoro predict birds.dv - > answers.csv)";
+
+constexpr const char* kUnknown = "unknown";
+
+// Text in quotes where a comma, a quote or a line's end is in it.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+struct PredictCommand {
+  std::string classifier;
+  std::vector<std::string> queries;
+  bool as_json = false;
+  bool as_csv = false;
+  bool reject = false;
+  PictureOptions options;
+
+  void run();
+
+ private:
+  struct Answers {
+    std::vector<std::string> names;
+    std::vector<Prediction> predictions;
+  };
+  [[nodiscard]] Answers of_store(const Classifier& fitted) const;
+  [[nodiscard]] Answers of_pictures(const Classifier& fitted) const;
+  [[nodiscard]] std::string csv(const Classifier& fitted, const Answers& answers) const;
+  [[nodiscard]] std::string json(const Classifier& fitted, const Answers& answers) const;
+};
+
+PredictCommand::Answers PredictCommand::of_store(const Classifier& fitted) const {
+  const FeatureStore store{queries.front()};
+  check_same_origin(store, fitted);
+  const std::string split = split_of(store, options.split);
+  const StoreRows rows = read_rows(store, split, fitted.views());
+  Answers answers{.names = {}, .predictions = fitted.predict(rows.rows(), options.threads)};
+  for (const std::size_t row : rows.samples)
+    answers.names.push_back(fmt::format("{}/{}", split, row));
+  return answers;
+}
+
+PredictCommand::Answers PredictCommand::of_pictures(const Classifier& fitted) const {
+  const std::vector<NamedPicture> pictures = pictures_named(queries);
+  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone);
+  const PictureFeatures features = look_at(pictures, fitted.views(), options, backbone);
+  Answers answers{.names = {}, .predictions = fitted.predict(features.rows(), options.threads)};
+  for (const std::size_t i : features.pictures) answers.names.push_back(pictures[i].where);
+  return answers;
+}
+
+std::string PredictCommand::csv(const Classifier& fitted, const Answers& answers) const {
+  std::string text = "file,class";
+  for (const std::string& name : fitted.classes()) text += "," + csv_field(name);
+  text += "\n";
+  for (std::size_t q = 0; q < answers.names.size(); ++q) {
+    const Prediction& prediction = answers.predictions[q];
+    text += csv_field(answers.names[q]) + ",";
+    text += reject && prediction.unknown ? kUnknown : csv_field(fitted.classes()[prediction.label]);
+    for (const double probability : prediction.probabilities)
+      text += fmt::format(",{}", probability);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string PredictCommand::json(const Classifier& fitted, const Answers& answers) const {
+  std::string text = "[";
+  for (std::size_t q = 0; q < answers.names.size(); ++q) {
+    const Prediction& prediction = answers.predictions[q];
+    const std::string& nearest = fitted.classes()[prediction.label];
+    ordered_json row{{"file", answers.names[q]},
+                     {"class", reject && prediction.unknown ? kUnknown : nearest}};
+    if (reject) row["nearest"] = nearest;
+    for (std::size_t k = 0; k < fitted.classes().size(); ++k)
+      row["probabilities"][fitted.classes()[k]] = prediction.probabilities[k];
+    text +=
+        (q == 0 ? "\n" : ",\n") + row.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  }
+  return text + "\n]\n";
+}
+
+void PredictCommand::run() {
+  if (as_json && as_csv) throw usage_error("--json and --csv exclude each other");
+  const Classifier fitted = Classifier::load(classifier);
+  const bool store = queries.size() == 1 && is_store(queries.front());
+  const Answers answers = store ? of_store(fitted) : of_pictures(fitted);
+  fmt::print("{}", as_json ? json(fitted, answers) : csv(fitted, answers));
+}
+
+}  // namespace
+
+void add_predict_command(CLI::App& program) {
+  auto command = std::make_shared<PredictCommand>();
+  CLI::App* app = program.add_subcommand("predict", "tell the classes of pictures");
+  app->footer(kFooter);
+  app->add_option("CLASSIFIER", command->classifier, "file made by deepvoro fit")->required();
+  app->add_option("QUERY", command->queries, "pictures, folders, patterns, -, or a feature store")
+      ->required();
+  app->add_flag("--csv", command->as_csv, "comma-separated values (the default)");
+  app->add_flag("--json", command->as_json, "a JSON list");
+  app->add_flag("--reject", command->reject,
+                "answer 'unknown' where a picture is far from every class");
+  add_picture_options(*app, command->options,
+                      "where the model lies that the classifier was fitted with, if it was moved");
+  app->callback([command] { command->run(); });
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,24 @@
+#include "text.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+namespace deepvoro {
+
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool is_text_line(const std::string& text) {
+  if (std::ranges::any_of(text, [](unsigned char c) { return std::iscntrl(c) != 0; })) return false;
+  try {
+    return !text.empty() && !nlohmann::json(text).dump().empty();
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
+
+}  // namespace deepvoro

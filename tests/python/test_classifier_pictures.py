@@ -1,0 +1,262 @@
+"""deepvoro fit, predict, add, remove, explain on pictures."""
+import csv
+import io
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from PIL import Image
+from test_classifier import assert_one_line, read, rows_of_csv
+
+torch = pytest.importorskip("torch", reason="apt-get install python3-torch")
+from conftest import PROGRAM  # noqa: E402
+from test_extract import make_model  # noqa: E402
+
+SHOTS = {"ant": 1, "bee": 4, "cat": 2}
+
+
+def coloured(random, hue):
+    pixels = random.randint(0, 256, (45, 50, 3)) * 0.5
+    pixels[:, :, hue] += 127
+    return Image.fromarray(pixels.astype(np.uint8))
+
+
+def drawing(random):
+    pixels = np.full((40, 40), 255, np.uint8)
+    for x, y in random.randint(2, 30, (3, 2)):
+        pixels[y, x : x + 8] = 0
+    return Image.fromarray(pixels)
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pictures")
+    random = np.random.RandomState(0)
+    for part, numbers in (("support", SHOTS), ("query", dict.fromkeys(SHOTS, 3))):
+        for hue, (name, count) in enumerate(numbers.items()):
+            (folder / part / name).mkdir(parents=True)
+            for i in range(count):
+                coloured(random, hue).save(folder / part / name / f"{i}.png")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return make_model(tmp_path_factory.mktemp("model") / "model.safetensors", seed=1)[0]
+
+
+@pytest.fixture
+def fit(deepvoro, pictures, model, tmp_path):
+    def run(*flags, support=pictures / "support", backbone=model, name="fitted"):
+        file = tmp_path / f"{name}.dv"
+        process = deepvoro("fit", support, "--backbone", backbone, "--out", file, *flags)
+        assert process.returncode == 0, process.stderr
+        return file
+
+    return run
+
+
+def answers(process):
+    assert process.returncode == 0, process.stderr
+    return [row[:2] for row in csv.reader(io.StringIO(process.stdout))][1:]
+
+
+def test_pictures_get_their_classes(deepvoro, fit, pictures):
+    file = fit()
+    files = sorted((pictures / "query").rglob("*.png"))
+    expected = [[str(path), path.parent.name] for path in files]
+    assert answers(deepvoro("predict", file, pictures / "query")) == expected
+    assert answers(deepvoro("predict", file, *reversed(files))) == expected[::-1]
+    assert answers(deepvoro("predict", file, f"{pictures}/query/b*/[01].png")) == expected[3:5]
+    listed = subprocess.run([PROGRAM, "predict", file, "-"], input="\n".join(map(str, files)), capture_output=True,
+                            encoding="utf-8")
+    assert answers(listed) == expected
+
+
+def test_an_answer_does_not_depend_on_the_other_pictures(deepvoro, fit, pictures):
+    file = fit()
+    together = deepvoro("predict", file, pictures / "query").stdout.splitlines()[1:]
+    alone = [deepvoro("predict", file, path, "--threads", 1).stdout.splitlines()[1]
+             for path in sorted((pictures / "query").rglob("*.png"))]
+    assert together == alone
+
+
+def test_features_are_those_of_extract(deepvoro, fit, pictures, model, tmp_path):
+    file = fit("--views", "s32_r0_f0,s40_r90_f1")
+    flags = ("--model", model, "--views", "s32_r0_f0,s40_r90_f1", "--out", tmp_path / "store")
+    assert deepvoro("extract", pictures / "support", *flags).returncode == 0
+    description, support = read(file)
+    assert description["views"] == ["s32_r0_f0", "s40_r90_f1"]
+    assert [c["samples"] for c in description["classes"]] == [[f"{i}.png" for i in range(n)] for n in SHOTS.values()]
+    for view, rows in support.items():
+        extracted = np.load(tmp_path / f"store/novel/{view}.npy").astype(np.float64)
+        # One unit in the last place of float16: pictures are seen alone here, in batches there.
+        np.testing.assert_allclose(rows, extracted, rtol=2**-10, atol=1e-6)
+    # A classifier of the store takes pictures too when it is told where the model is.
+    assert deepvoro("fit", tmp_path / "store", "--out", tmp_path / "of-store.dv").returncode == 0
+    assert_one_line(deepvoro("predict", tmp_path / "of-store.dv", pictures / "query"), 3, "--backbone")
+    process = deepvoro("predict", tmp_path / "of-store.dv", pictures / "query", "--backbone", model)
+    assert [name for _, name in answers(process)] == [name for name in SHOTS for _ in range(3)]
+    # And a classifier of pictures takes the store.
+    assert len(answers(deepvoro("predict", file, tmp_path / "store"))) == sum(SHOTS.values())
+
+
+@pytest.mark.parametrize(("views", "names"), [
+    ("1", ["s32_r0_f0"]),
+    ("4", [f"s{size}_r0_f{flip}" for size in (32, 38) for flip in (0, 1)]),
+    ("16", [f"s{size * 32 // 84}_r0_f{flip}"
+            for size in (84, 90, 100, 110, 120, 130, 140, 150) for flip in (0, 1)]),
+])
+def test_numbers_of_views(fit, views, names):
+    assert read(fit("--views", views))[0]["views"] == names
+
+
+def test_adding_and_removing_give_the_bytes_of_fitting_at_once(deepvoro, fit, pictures, tmp_path):
+    whole = fit(name="whole")
+    part = tmp_path / "part"
+    shutil.copytree(pictures / "support/bee", part / "bee")
+    shutil.copytree(pictures / "support/cat", part / "cat")
+    (part / "bee/2.png").unlink()
+    grown = fit(support=part, name="grown")
+    for arguments in (("ant", pictures / "support/ant"), ("bee", pictures / "support/bee/2.png")):
+        process = deepvoro("add", grown, *arguments, "--threads", 1)
+        assert process.returncode == 0, process.stderr
+    assert grown.read_bytes() == whole.read_bytes()
+    assert deepvoro("add", grown, "dog", pictures / "query/ant").returncode == 0
+    assert deepvoro("remove", grown, "dog").returncode == 0
+    assert grown.read_bytes() == whole.read_bytes()
+
+
+def test_a_tar_is_the_same_as_its_folder(fit, pictures, tmp_path):
+    shutil.make_archive(tmp_path / "support", "tar", pictures, "support")
+    assert fit(support=tmp_path / "support.tar", name="tar").read_bytes() == fit(name="folder").read_bytes()
+
+
+def test_the_backbone_is_chosen_by_the_pictures(deepvoro, pictures, model, tmp_path):
+    environment = {"DEEPVORO_DATA": str(tmp_path / "data")}
+    process = deepvoro("fit", pictures / "support", "--out", tmp_path / "a.dv", env=environment)
+    assert_one_line(process, 3, "deepvoro backbone install resnet50")
+    assert not (tmp_path / "a.dv").exists()
+    random = np.random.RandomState(1)
+    for name in ("house", "tree"):
+        (tmp_path / "sketches" / name).mkdir(parents=True)
+        for i in range(2):
+            drawing(random).save(tmp_path / f"sketches/{name}/{i}.png")
+    # Models of the user hide those that come with the program.
+    (tmp_path / "data/backbones").mkdir(parents=True)
+    for name in ("quickdraw-conv4", "resnet50"):
+        shutil.copy(model, tmp_path / f"data/backbones/{name}.safetensors")
+    for support, name, reason in (
+        (tmp_path / "sketches", "quickdraw-conv4", "drawings"),
+        (pictures / "support", "resnet50", "photographs"),
+    ):
+        file = tmp_path / f"{name}.dv"
+        process = deepvoro("fit", support, "--out", file, env=environment)
+        assert process.returncode == 0, process.stderr
+        assert f"backbone {name}: the pictures are {reason}" in process.stdout
+        assert "s (" in process.stdout and "temperature" in process.stdout
+        assert read(file)[0]["origin"]["backbone"] == name
+        assert deepvoro("predict", file, support, env=environment).returncode == 0
+    # One grey photograph among drawings, or one colour, and they are photographs.
+    Image.fromarray(random.randint(0, 200, (40, 40)).astype(np.uint8)).save(tmp_path / "sketches/tree/2.png")
+    process = deepvoro("fit", tmp_path / "sketches", "--out", tmp_path / "b.dv", env=environment)
+    assert "backbone resnet50" in process.stdout
+
+
+def test_another_backbone_is_refused(deepvoro, fit, pictures, tmp_path):
+    moved = tmp_path / "moved.safetensors"
+    mine, _ = make_model(tmp_path / "mine.safetensors", seed=2)
+    file = fit(backbone=mine)
+    query = pictures / "query/ant/0.png"
+    shutil.copy(mine, moved)
+    other, _ = make_model(tmp_path / "other.safetensors", seed=3)
+    before = file.read_bytes()
+    assert_one_line(deepvoro("predict", file, query, "--backbone", other), 3, "other.safetensors", "mine.safetensors")
+    shutil.move(other, mine)
+    for command in (("predict", file, query), ("explain", file, query), ("add", file, "dog", query)):
+        assert_one_line(deepvoro(*command), 3, "not the one", "--backbone")
+    mine.unlink()
+    assert_one_line(deepvoro("predict", file, query), 3, "mine.safetensors")
+    assert deepvoro("predict", file, query, "--backbone", moved).returncode == 0
+    assert file.read_bytes() == before
+
+
+def test_bad_pictures_are_named_or_skipped(deepvoro, fit, pictures, model, tmp_path):
+    damaged = tmp_path / "damaged"
+    shutil.copytree(pictures / "support", damaged)
+    (damaged / "bee/1.png").write_bytes(b"no picture")
+    out = tmp_path / "damaged.dv"
+    command = ("fit", damaged, "--backbone", model, "--out", out)
+    process = deepvoro(*command)
+    assert process.returncode == 3 and process.stderr.count("\n") == 1
+    assert "bee/1.png" in process.stderr and "--skip-bad" in process.stderr and not out.exists()
+    process = deepvoro(*command, "--skip-bad")
+    assert process.returncode == 0 and "skipped" in process.stderr and "bee/1.png" in process.stderr
+    assert [len(c["samples"]) for c in read(out)[0]["classes"]] == [1, 3, 2]
+    process = deepvoro("predict", out, damaged / "bee")
+    assert_one_line(process, 3, "1.png", "--skip-bad")
+    process = deepvoro("predict", out, damaged / "bee", "--skip-bad")
+    assert len(answers(process)) == 3 and "1.png" in process.stderr
+    before = out.read_bytes()
+    for arguments in (("dog", damaged / "bee/1.png", "--skip-bad"), ("dog", tmp_path / "absent.png")):
+        process = deepvoro("add", out, *arguments)
+        assert process.returncode == 3
+    (damaged / "ant/0.png").write_bytes(b"")
+    assert "ant" in deepvoro(*command, "--skip-bad").stderr.splitlines()[-1]
+    assert out.read_bytes() == before
+
+
+def test_wrong_classes_are_told(deepvoro, fit, pictures, model, tmp_path):
+    file = fit()
+    before = file.read_bytes()
+    query = pictures / "query/ant/2.png"
+    assert_one_line(deepvoro("add", file, "Bee", query), 3, "'Bee'", "'bee'", "case")
+    assert_one_line(deepvoro("add", file, "bee", pictures / "support/bee/1.png"), 3, "bee", "1.png", "twice")
+    (tmp_path / "empty").mkdir()
+    assert_one_line(deepvoro("add", file, "dog", tmp_path / "empty"), 3, "empty", "no pictures")
+    clash = tmp_path / "clash"
+    for name in ("bee", "Bee"):
+        shutil.copytree(pictures / "support/bee", clash / name)
+    out = tmp_path / "no.dv"
+    process = deepvoro("fit", clash, "--backbone", model, "--out", out)
+    assert process.returncode == 3 and "'Bee'" in process.stderr and "case" in process.stderr
+    listed = tmp_path / "twice.json"
+    names = [str(path) for path in sorted((pictures / "support/bee").iterdir())]
+    for labels, word in (([0, 1, 0, 1], "'bee'"), ([0, 0, 0, 0], "0.png")):
+        images = names if word == "'bee'" else names[:1] * 4
+        label_names = ["bee", "bee"] if word == "'bee'" else ["bee"]
+        listed.write_text(json.dumps({"label_names": label_names, "image_names": images, "image_labels": labels}))
+        process = deepvoro("fit", listed, "--backbone", model, "--out", out)
+        assert process.returncode == 3 and word in process.stderr and "twice" in process.stderr
+    (clash / "Bee").rename(clash / "wasp")
+    for picture in (clash / "wasp").iterdir():
+        picture.unlink()
+    assert_one_line(deepvoro("fit", clash, "--backbone", model, "--out", out), 3, "wasp", "no pictures")
+    assert not out.exists()
+    assert file.read_bytes() == before
+
+
+def test_explanation_says_who_voted_and_what_is_near(deepvoro, fit, pictures):
+    file = fit()
+    picture = pictures / "support/bee/2.png"
+    process = deepvoro("explain", file, picture, "--json", "--neighbours", 3)
+    assert process.returncode == 0, process.stderr
+    explained = json.loads(process.stdout)
+    _, [[_, name]], [probabilities] = rows_of_csv(deepvoro("predict", file, picture).stdout)
+    assert explained["class"] == name == "bee"
+    assert list(explained["probabilities"].values()) == list(probabilities)
+    for level, count in (("views", 4), ("transformations", 8), ("geometries", 1)):
+        parts = explained[level]
+        assert len(parts) == count
+        assert sum(part["members"] for part in parts) == 32
+        assert all(sum(part["votes"].values()) == part["members"] for part in parts)
+        for class_name in SHOTS:
+            together = sum(part["influence"][class_name] * part["members"] for part in parts) / 32
+            assert abs(together / explained["influence"][class_name] - 1) < 1e-9
+    assert [(n["class"], n["name"]) for n in explained["neighbours"][:1]] == [("bee", "2.png")]
+    assert explained["neighbours"][0]["distance"] == 0 and len(explained["neighbours"]) == 3
+    text = deepvoro("explain", file, picture).stdout
+    for word in ("bee/2.png", "influence", "s32_r0_f1", "w1_b0_l0.5", "vd", "votes"):
+        assert word in text
