@@ -63,13 +63,29 @@ struct EvaluationResult {
 // Throws a usage error when parts of a request contradict each other.
 void check(const Evaluation& request);
 
-// `scores_file`: the influence F of all episodes as .npy, [episodes, ways*queries, ways] float64.
-[[nodiscard]] EvaluationResult evaluate(
-    const FeatureStore& store, const Evaluation& request,
-    const std::optional<std::filesystem::path>& scores_file = {}, const Progress& progress = {});
+[[nodiscard]] EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
+                                        const ScoreSink& scores = {},
+                                        const Progress& progress = {});
 
-// A JSON file of results: one object, or a list of them when there are several. Made before an
-// evaluation, so that a folder that cannot be written or a store that cannot be read shows early.
+// The influence F of all episodes as .npy, [episodes, ways*queries, ways] float64, filled episode
+// by episode.
+class ScoresFile {
+ public:
+  ScoresFile(const std::filesystem::path& file, const EpisodePlan& plan);
+  void append(std::span<const double> scores) { file_.write(std::as_bytes(scores)); }
+  void commit() { file_.commit(); }
+
+ private:
+  AtomicFile file_;
+};
+
+// Results as JSON text: one object, or a list of them when there are several.
+[[nodiscard]] std::string results_json(std::span<const EvaluationResult> results,
+                                       const std::string& store_path,
+                                       const std::string& store_sha256);
+
+// A file of results_json(). Made before an evaluation, so that a folder that cannot be written or a
+// store that cannot be read shows early.
 class ResultFile {
  public:
   ResultFile(const std::filesystem::path& file, const FeatureStore& store, unsigned threads);
