@@ -31,8 +31,8 @@ py::array features(const FeatureStore& store, const std::string& split,
   const FeatureRows& mapped = *rows;
   const py::capsule owner(rows.release(),
                           [](void* memory) { delete static_cast<FeatureRows*>(memory); });
-  const py::array array(py::dtype(mapped.element() == ElementType::float16 ? "<f2" : "<f4"),
-                        {mapped.rows(), mapped.dim()}, {}, mapped.row(0), owner);
+  py::array array(py::dtype(mapped.element() == ElementType::float16 ? "<f2" : "<f4"),
+                  {mapped.rows(), mapped.dim()}, {}, mapped.row(0), owner);
   array.attr("flags").attr("writeable") = false;
   return array;
 }

@@ -52,7 +52,7 @@ Evaluated run(const FeatureStore& store, const Evaluation& request, bool wants_s
 // The values lie in `owner`, which the array keeps alive.
 py::array_t<double> view_of(const std::vector<double>& values, std::vector<py::ssize_t> shape,
                             const py::object& owner) {
-  const py::array_t<double> array(std::move(shape), values.data(), owner);
+  py::array_t<double> array(std::move(shape), values.data(), owner);
   array.attr("flags").attr("writeable") = false;
   return array;
 }
@@ -71,6 +71,7 @@ py::object scores_of(const py::object& self) {
 void write_results(const std::filesystem::path& file, const FeatureStore& store,
                    const std::vector<const Evaluated*>& evaluated, unsigned threads) {
   std::vector<EvaluationResult> results;
+  results.reserve(evaluated.size());
   for (const Evaluated* one : evaluated) results.push_back(one->result);
   const py::gil_scoped_release unlocked;
   store.refuse_output_inside("file", file);
