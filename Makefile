@@ -1,5 +1,5 @@
 # Each target does all of its own set-up on Debian bookworm.
-#   make build   the program at build/bin/deepvoro
+#   make build   the program at build/bin/deepvoro, the Python package in build/python
 #   make demo    few-shot accuracy on the built-in sketches
 #   make test    every test
 #   make bench   the benchmark table, this program against NumPy on the same data
@@ -12,9 +12,11 @@
         packages-build packages-test packages-bench packages-bench-extract packages-pipeline clean
 
 BUILD_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
-                  libhdf5-dev libzip-dev libcli11-dev libjpeg62-turbo-dev libpng-dev zlib1g-dev libtorch-dev
-TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev clang-format clang-tidy python3 python3-numpy \
-                 python3-pytest python3-h5py python3-scipy python3-sklearn python3-pil python3-torch libopenblas0-pthread
+                  libhdf5-dev libzip-dev libcli11-dev libjpeg62-turbo-dev libpng-dev zlib1g-dev libtorch-dev \
+                  pybind11-dev python3-dev python3-numpy
+TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev clang-format clang-tidy python3 python3-pytest \
+                 python3-h5py python3-scipy python3-sklearn python3-joblib python3-pandas python3-matplotlib \
+                 python3-pil python3-torch python3-pip python3-setuptools python3-wheel libopenblas0-pthread
 BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn python3-pil \
                   libopenblas0-pthread
 # Debian's npm has hundreds of dependencies: not where there is one already.

@@ -13,7 +13,6 @@
 namespace deepvoro {
 namespace {
 
-constexpr double kDefaultB0 = 0.02;
 // More would sharpen the temperature no further.
 constexpr std::size_t kMostLeftOut = 1000;
 
@@ -27,11 +26,7 @@ void check_views(const std::vector<std::string>& views) {
 
 Pool members_of(const ClassifierOptions& options, bool is_signed) {
   check_views(options.views);
-  Pool pool = options.pool;
-  if (pool.empty())
-    for (const std::string& view : options.views)
-      for (const Transform& transform : eight_transforms(kDefaultB0))
-        pool.push_back({view, transform, Voronoi{}});
+  Pool pool = options.pool.empty() ? default_pool(Method::deepvoro, options.views) : options.pool;
   for (Configuration& member : pool) {
     if (std::holds_alternative<Surrogate>(member.geometry))
       throw usage_error(

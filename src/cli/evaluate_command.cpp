@@ -1,21 +1,18 @@
 #include "evaluate_command.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "deepvoro/classifier/episodic.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/study/evaluate.hpp"
 #include "deepvoro/study/seen_classes.hpp"
+#include "deepvoro/study/series.hpp"
 #include "episode_options.hpp"
 #include "estimate_text.hpp"
 #include "progress_bar.hpp"
@@ -40,60 +37,41 @@ Examples:
 
 struct EvaluateCommand {
   std::string store;
-  std::vector<std::string> methods;
-  std::vector<std::size_t> shots{1};
   EpisodeOptions episodes;
   std::string scheme = "full";
   std::string pool;
   std::string view;
   std::string lr;
   std::string normalisation;
-  std::optional<std::size_t> epochs;
   std::string json;
   std::string scores;
   ReliabilityRequest reliability;
-  Evaluation request;
+  EvaluationSeries series;
 
   void run() const;
 
  private:
   [[nodiscard]] std::vector<Evaluation> requests() const;
   void measure(const FeatureStore& features, EvaluationResult& result) const;
-  void check_flags_have_a_method() const;
-  void note_other_shots() const;
+  void check_reliability() const;
 };
 
 std::vector<Evaluation> EvaluateCommand::requests() const {
-  std::vector<Method> named;
-  for (const std::string& method : methods) named.push_back(method_named(method));
-  Evaluation shared = request;
-  shared.plan = episodes.resolved();
-  shared.scheme = scheme_named(scheme);
-  if (!pool.empty()) shared.pool = pool;
-  if (!view.empty()) shared.view = view;
-  if (!lr.empty()) shared.lr = logistic_kind_named(lr);
-  if (!normalisation.empty()) shared.normalisation = normalisation_named(normalisation);
-  if (epochs) shared.epochs = *epochs;
-  return for_methods(shared, named, shots);
+  EvaluationSeries all = series;
+  all.common.plan = episodes.resolved();
+  all.common.scheme = scheme_named(scheme);
+  if (!pool.empty()) all.common.pool = pool;
+  if (!view.empty()) all.common.view = view;
+  if (!lr.empty()) all.lr = logistic_kind_named(lr);
+  if (!normalisation.empty()) all.normalisation = normalisation_named(normalisation);
+  return all.evaluations();
 }
 
-// A flag that no method listens to was meant for another one.
-void EvaluateCommand::check_flags_have_a_method() const {
-  const auto listens = [&](bool given, const char* flag,
-                           std::initializer_list<std::string_view> takers) {
-    const bool taken = std::ranges::any_of(methods, [&](const std::string& method) {
-      return std::ranges::find(takers, method) != takers.end();
-    });
-    if (given && !taken)
-      throw usage_error(fmt::format("{} goes with method {}", flag, fmt::join(takers, ", ")));
-  };
-  listens(!lr.empty(), "--lr", {"deepvoro--"});
-  listens(!normalisation.empty(), "--normalisation", {"simpleshot"});
-  listens(epochs.has_value(), "--epochs", {"power-lr", "voronoi-lr", "deepvoro--"});
-  for (const std::string& method : methods)
-    if ((reliability.calibration || reliability.open_set) && method != "vd" && method != "deepvoro")
+void EvaluateCommand::check_reliability() const {
+  if (!reliability.calibration && !reliability.open_set) return;
+  for (const std::string& method : series.methods)
+    if (method != "vd" && method != "deepvoro")
       throw usage_error("--calibration and --open-set go with methods vd and deepvoro alone");
-  listens(request.alpha != 1, "--alpha", {"vd", "deepvoro--", "deepvoro", "deepvoro++"});
 }
 
 // How far the probabilities that a classifier would give can be trusted.
@@ -171,35 +149,38 @@ void print_guidance(const EvaluationResult& result) {
 }
 
 void EvaluateCommand::run() const {
-  if (methods.size() > 1 && !pool.empty())
-    throw usage_error("--pool replaces the members of a method; give one --method with it");
   const std::vector<Evaluation> all = requests();
-  check_flags_have_a_method();
+  check_reliability();
   if (all.size() > 1 && !scores.empty())
     throw usage_error("--scores takes one method and one number of shots at a time");
   const FeatureStore features(store);
   if (!json.empty()) features.refuse_output_inside("--json", json);
   if (!scores.empty()) features.refuse_output_inside("--scores", scores);
-  if (const auto warning = warning_of_seen_classes(features, request.split))
+  if (const auto warning = warning_of_seen_classes(features, series.common.split))
     fmt::print(stderr, "deepvoro: {}\n", *warning);
   std::optional<ResultFile> result_file;
-  if (!json.empty()) result_file.emplace(json, features, request.threads);
+  if (!json.empty()) result_file.emplace(json, features, series.common.threads);
+  std::optional<ScoresFile> scores_file;
+  ScoreSink sink;
+  if (!scores.empty()) {
+    scores_file.emplace(scores, all.front().plan);
+    sink = [&](std::span<const double> values) { scores_file->append(values); };
+  }
   std::vector<EvaluationResult> results;
   for (const Evaluation& one : all) {
     std::optional<ProgressBar> bar(
         fmt::format("{}, {}-shot", name(one.method), one.plan.shape.shots));
-    results.push_back(evaluate(
-        features, one, scores.empty() ? std::nullopt : std::optional<std::filesystem::path>(scores),
-        bar->callback()));
+    results.push_back(evaluate(features, one, sink, bar->callback()));
     bar.reset();
     measure(features, results.back());
   }
+  if (scores_file) scores_file->commit();
   if (result_file) result_file->write(results);
 
   const EpisodePlan& plan = episodes.plan;
   fmt::print(
       "{}, split {}: {}-way, {} queries a class, {} episodes, seed {}, protocol {}, scheme {}\n",
-      store, request.split, plan.shape.ways, plan.shape.queries, plan.count, plan.seed,
+      store, series.common.split, plan.shape.ways, plan.shape.queries, plan.count, plan.seed,
       episodes.protocol, scheme);
   print_table(results);
   for (const EvaluationResult& result : results) print_guidance(result);
@@ -210,20 +191,20 @@ void EvaluateCommand::run() const {
 
 void add_evaluate_command(CLI::App& program) {
   auto command = std::make_shared<EvaluateCommand>();
-  Evaluation& request = command->request;
+  EvaluationSeries& series = command->series;
+  Evaluation& request = series.common;
 
   CLI::App* app = program.add_subcommand(
       "evaluate", "accuracy of methods on few-shot episodes drawn from a feature store");
   app->footer(kFooter);
   app->add_option("STORE", command->store, "feature store (a folder)")->required();
-  app->add_option("--method", command->methods,
+  app->add_option("--method", series.methods,
                   "vd, power-lr, voronoi-lr, deepvoro--, deepvoro, deepvoro++, simpleshot, pt-ncm, "
                   "s2m2, dc; several with commas are compared with the first")
       ->required()
       ->delimiter(',')
       ->allow_extra_args(false);
-  app->add_option(kShotsNames, command->shots,
-                  "labelled samples of each class; several with commas")
+  app->add_option(kShotsNames, series.shots, "labelled samples of each class; several with commas")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(whole_number())
@@ -239,7 +220,7 @@ void add_evaluate_command(CLI::App& program) {
   app->add_option("--view", command->view, "view of vd and of heads, instead of the first");
   app->add_option("--lr", command->lr,
                   "logistic regression of deepvoro--: voronoi (default) or power");
-  app->add_option("--epochs", command->epochs,
+  app->add_option("--epochs", series.epochs,
                   fmt::format("of power-lr, voronoi-lr and deepvoro-- (default {})",
                               LogisticHead::kDefaultEpochs))
       ->check(whole_number());

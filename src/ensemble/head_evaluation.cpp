@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <utility>
 
 #include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
@@ -27,33 +28,6 @@ constexpr std::size_t kEpisodeGrain = 4;
 bool needs_base(const HeadConfiguration& configuration) {
   return configuration.method == Method::dc || (configuration.method == Method::simpleshot &&
                                                 configuration.normalisation == Normalisation::cl2n);
-}
-
-Preparation preparation_of(const Arena& arena, const HeadConfiguration& configuration) {
-  constexpr double power_transform_offset = 1e-6;
-  Preparation preparation{.is_signed = configuration.is_signed};
-  switch (configuration.method) {
-    case Method::simpleshot:
-      if (configuration.normalisation == Normalisation::cl2n)
-        preparation.origin = base_mean(arena.store, configuration.view, arena.threads);
-      preparation.unit_last = configuration.normalisation != Normalisation::un;
-      break;
-    case Method::pt_ncm:
-      preparation.offset = power_transform_offset;
-      preparation.square_root = true;
-      preparation.unit_last = true;
-      break;
-    case Method::s2m2:
-      preparation.unit_last = true;
-      break;
-    case Method::dc:
-      preparation.square_root = true;
-      break;
-    default:
-      preparation.unit_first = true;
-      preparation.square_root = true;
-  }
-  return preparation;
 }
 
 // One thread's head and the rows of the episode it is fitted on.
@@ -117,6 +91,33 @@ std::vector<double> evaluate_with(const Arena& arena, const PreparedView& rows,
 
 }  // namespace
 
+Preparation preparation_of(const HeadConfiguration& configuration, std::vector<double> base_mean) {
+  constexpr double power_transform_offset = 1e-6;
+  Preparation preparation{.is_signed = configuration.is_signed};
+  switch (configuration.method) {
+    case Method::simpleshot:
+      if (configuration.normalisation == Normalisation::cl2n)
+        preparation.origin = std::move(base_mean);
+      preparation.unit_last = configuration.normalisation != Normalisation::un;
+      break;
+    case Method::pt_ncm:
+      preparation.offset = power_transform_offset;
+      preparation.square_root = true;
+      preparation.unit_last = true;
+      break;
+    case Method::s2m2:
+      preparation.unit_last = true;
+      break;
+    case Method::dc:
+      preparation.square_root = true;
+      break;
+    default:
+      preparation.unit_first = true;
+      preparation.square_root = true;
+  }
+  return preparation;
+}
+
 Normalisation normalisation_named(const std::string& name) {
   return value_named<Normalisation>(name, kNormalisationNames,
                                     "--normalisation {}: unknown; use un, l2n or cl2n");
@@ -156,8 +157,11 @@ void check_head(const FeatureStore& store, const std::string& split,
 std::vector<double> evaluate_head(const Arena& arena, const HeadConfiguration& configuration,
                                   const ScoreSink& scores, const Progress& progress) {
   check_head(arena.store, arena.split, configuration);
+  std::vector<double> mean;
+  if (configuration.method == Method::simpleshot && needs_base(configuration))
+    mean = base_mean(arena.store, configuration.view, arena.threads);
   const PreparedView rows(arena.store, arena.split, configuration.view,
-                          preparation_of(arena, configuration), arena.threads);
+                          preparation_of(configuration, std::move(mean)), arena.threads);
   const auto with = [&](const auto& make_head) {
     return evaluate_with(arena, rows, make_head, scores, progress);
   };

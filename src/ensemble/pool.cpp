@@ -98,19 +98,19 @@ bool is_ensemble(Method method) {
   return method == Method::vd || method == Method::deepvoro || method == Method::deepvoro_plus_plus;
 }
 
-Pool default_pool(Method method, const FeatureStore& store) {
+Pool default_pool(Method method, std::span<const std::string> views) {
   Pool pool;
   switch (method) {
     case Method::vd:
-      pool.push_back({store.views().front(), {.lambda = 0.5}, Voronoi{}});
+      pool.push_back({views.front(), {.lambda = 0.5}, Voronoi{}});
       break;
     case Method::deepvoro:
-      for (const std::string& view : store.views())
+      for (const std::string& view : views)
         for (const Transform& transform : eight_transforms(kDefaultB0))
           pool.push_back({view, transform, Voronoi{}});
       break;
     case Method::deepvoro_plus_plus:
-      for (const std::string& view : store.views())
+      for (const std::string& view : views)
         for (const Transform& transform :
              {Transform{.lambda = 0.75}, Transform{.b = 0.08, .lambda = 0}})
           for (std::size_t R = 1; R <= kDefaultBeta.size(); ++R)

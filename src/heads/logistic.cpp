@@ -126,7 +126,8 @@ void LogisticTraining<Real>::start(const Support& support, const Matrix<double>&
   labels_.clear();
   for (std::size_t s = 0; s < support.shots; ++s)
     for (std::size_t k = 0; k < support.ways; ++k) {
-      const double* from = support.rows.row(k * support.shots + s);
+      if (s >= support.size(k)) continue;
+      const double* from = support.rows.row(support.begin(k) + s);
       Real* to = rows_.row(row_pointers_.size());
       for (std::size_t i = 0; i < dim; ++i) to[i] = static_cast<Real>(from[i]);
       row_pointers_.push_back(to);

@@ -9,10 +9,11 @@ namespace deepvoro {
 void class_means(const Support& support, Matrix<double>& out) {
   if (out.rows() != support.ways || out.cols() != support.rows.cols())
     out = Matrix<double>(support.ways, support.rows.cols());
-  std::vector<const double*> rows(support.shots);
+  std::vector<const double*> rows;
   for (std::size_t k = 0; k < support.ways; ++k) {
-    for (std::size_t s = 0; s < support.shots; ++s)
-      rows[s] = support.rows.row(k * support.shots + s);
+    rows.clear();
+    for (std::size_t s = 0; s < support.size(k); ++s)
+      rows.push_back(support.rows.row(support.begin(k) + s));
     kernels::mean(kernels::active(), rows.data(), rows.size(), out.stride(), out.row(k));
   }
 }

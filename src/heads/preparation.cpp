@@ -22,6 +22,38 @@ void scale_to_unit(double norm, std::size_t dim, double* row) {
 
 }  // namespace
 
+kernels::RowStatus prepare_row(const Preparation& preparation, double norm, std::size_t dim,
+                               double* row) {
+  const Preparation& p = preparation;
+  if (p.unit_first) scale_to_unit(norm, dim, row);
+  for (std::size_t i = 0; i < p.origin.size(); ++i) row[i] -= p.origin[i];
+  if (p.square_root) {
+    const kernels::RowTransform root{.b = p.offset,
+                                     .lambda = 0.5,
+                                     .is_signed = p.is_signed,
+                                     .ladder = kernels::Ladder::square_root};
+    const kernels::RowStatus status = kernels::active().transform(root, 1, dim, row);
+    if (status != kernels::RowStatus::ok) return status;
+  }
+  if (p.unit_last) {
+    double squared_norm = 0;
+    kernels::head_kernels().dots(row, row, 0, 1, padded(dim), &squared_norm);
+    scale_to_unit(std::sqrt(squared_norm), dim, row);
+  }
+  return kernels::RowStatus::ok;
+}
+
+Error refused_row(const Preparation& preparation, const std::string& where,
+                  std::span<const double> values) {
+  for (std::size_t column = 0; column < values.size(); ++column)
+    if (values[column] + preparation.offset < 0)
+      return data_error(
+          fmt::format("{}, column {}: the value is {}, which has no square root; use --signed, or "
+                      "features that are never negative, such as the outputs of a ReLU",
+                      where, column, values[column]));
+  return internal_error("a row cannot be prepared, but each of its values can");
+}
+
 PreparedView::PreparedView(const FeatureStore& store, const std::string& split,
                            const std::string& view, Preparation preparation, unsigned threads)
     : view_(store, store.dim(), threads), preparation_(std::move(preparation)) {
@@ -42,22 +74,11 @@ const double* PreparedView::row(std::size_t index, double* scratch) const {
 }
 
 void PreparedView::prepare(std::size_t index, double* out) const {
-  const Preparation& p = preparation_;
-  widen(view_.element(), view_.run(index, 0).data, dim(), out);
-  if (p.unit_first) scale_to_unit(view_.norm(index), dim(), out);
-  for (std::size_t i = 0; i < p.origin.size(); ++i) out[i] -= p.origin[i];
-  if (p.square_root) {
-    const kernels::RowTransform root{.b = p.offset,
-                                     .lambda = 0.5,
-                                     .is_signed = p.is_signed,
-                                     .ladder = kernels::Ladder::square_root};
-    if (kernels::active().transform(root, 1, dim(), out) != kernels::RowStatus::ok) refuse(index);
-  }
-  if (p.unit_last) {
-    double squared_norm = 0;
-    kernels::head_kernels().dots(out, out, 0, 1, padded(dim()), &squared_norm);
-    scale_to_unit(std::sqrt(squared_norm), dim(), out);
-  }
+  const std::byte* elements = view_.run(index, 0).data;
+  widen(view_.element(), elements, dim(), out);
+  if (prepare_row(preparation_, view_.norm(index), dim(), out) == kernels::RowStatus::ok) return;
+  widen(view_.element(), elements, dim(), out);
+  throw refused_row(preparation_, fmt::format("{}: row {}", view_.file(), index), {out, dim()});
 }
 
 void PreparedView::gather(std::span<const std::uint32_t> rows, Matrix<double>& out) const {
@@ -65,18 +86,6 @@ void PreparedView::gather(std::span<const std::uint32_t> rows, Matrix<double>& o
     const double* from = row(rows[i], out.row(i));
     if (from != out.row(i)) std::copy_n(from, out.stride(), out.row(i));
   }
-}
-
-void PreparedView::refuse(std::size_t index) const {
-  std::vector<double> values(padded(dim()));
-  widen(view_.element(), view_.run(index, 0).data, dim(), values.data());
-  for (std::size_t column = 0; column < dim(); ++column)
-    if (values[column] + preparation_.offset < 0)
-      throw data_error(fmt::format(
-          "{}: row {}, column {}: the value is {}, which has no square root; use --signed, or "
-          "features that are never negative, such as the outputs of a ReLU",
-          view_.file(), index, column, values[column]));
-  throw internal_error("a row cannot be prepared, but each of its values can");
 }
 
 }  // namespace deepvoro

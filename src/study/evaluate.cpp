@@ -79,20 +79,6 @@ HeadConfiguration head_of(const Evaluation& request, const FeatureStore& store) 
           .is_signed = request.is_signed};
 }
 
-// The --scores file, filled episode by episode.
-class ScoresFile {
- public:
-  ScoresFile(const std::filesystem::path& file, const EpisodePlan& plan) : file_(file) {
-    file_.write(npy_header("<f8", std::array<std::uint64_t, 3>{
-                                      plan.count, plan.shape.total_queries(), plan.shape.ways}));
-  }
-  void append(std::span<const double> scores) { file_.write(std::as_bytes(scores)); }
-  void commit() { file_.commit(); }
-
- private:
-  AtomicFile file_;
-};
-
 void run_ensemble(const Arena& arena, const Pool& pool, const ScoreSink& sink,
                   const Progress& progress, EvaluationResult& result) {
   const Evaluation& request = result.request;
@@ -165,35 +151,15 @@ void check(const Evaluation& request) {
   check_members_fit_method(request);
 }
 
-std::vector<Evaluation> for_methods(const Evaluation& shared, std::span<const Method> methods,
-                                    std::span<const std::size_t> shots) {
-  const bool some_have_members = std::ranges::any_of(methods, is_ensemble);
-  std::vector<Evaluation> all;
-  for (const std::size_t of_shots : shots)
-    for (const Method method : methods) {
-      Evaluation one = shared;
-      one.method = method;
-      one.plan.shape.shots = of_shots;
-      if (some_have_members && !is_ensemble(method)) {
-        one.scheme = Scheme::full;
-        one.size.reset();
-        one.oracle = false;
-      }
-      check(one);
-      all.push_back(one);
-    }
-  return all;
+ScoresFile::ScoresFile(const std::filesystem::path& file, const EpisodePlan& plan) : file_(file) {
+  file_.write(npy_header("<f8", std::array<std::uint64_t, 3>{plan.count, plan.shape.total_queries(),
+                                                             plan.shape.ways}));
 }
 
 EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
-                          const std::optional<std::filesystem::path>& scores_file,
-                          const Progress& progress) {
+                          const ScoreSink& scores, const Progress& progress) {
   check(request);
   EvaluationResult result{.request = request};
-  std::optional<ScoresFile> scores;
-  if (scores_file) scores.emplace(*scores_file, request.plan);
-  ScoreSink sink;
-  if (scores) sink = [&](std::span<const double> values) { scores->append(values); };
   Pool pool;
   if (is_ensemble(request.method)) {
     pool = members_of(request, store);
@@ -205,13 +171,12 @@ EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
   const Arena arena{store, request.split, episodes, Influence(request.alpha), request.threads};
   if (result.head) {
     const Stopwatch evaluating;
-    result.episode_accuracy = evaluate_head(arena, *result.head, sink, progress);
+    result.episode_accuracy = evaluate_head(arena, *result.head, scores, progress);
     result.evaluation_seconds = evaluating.seconds();
   } else {
-    run_ensemble(arena, pool, sink, progress, result);
+    run_ensemble(arena, pool, scores, progress, result);
   }
   result.accuracy = estimate(result.episode_accuracy);
-  if (scores) scores->commit();
   return result;
 }
 

@@ -75,15 +75,20 @@ ordered_json to_json(const EvaluationResult& result, const ordered_json& store) 
 
 }  // namespace
 
+std::string results_json(std::span<const EvaluationResult> results, const std::string& store_path,
+                         const std::string& store_sha256) {
+  const ordered_json store = {{"path", store_path}, {"sha256", store_sha256}};
+  ordered_json document = ordered_json::array();
+  for (const EvaluationResult& result : results) document.push_back(to_json(result, store));
+  return json_text(results.size() == 1 ? document[0] : document);
+}
+
 ResultFile::ResultFile(const std::filesystem::path& file, const FeatureStore& store,
                        unsigned threads)
     : file_(file), store_path_(store.folder().string()), store_sha256_(store.sha256(threads)) {}
 
 void ResultFile::write(std::span<const EvaluationResult> results) {
-  const ordered_json store = {{"path", store_path_}, {"sha256", store_sha256_}};
-  ordered_json document = ordered_json::array();
-  for (const EvaluationResult& result : results) document.push_back(to_json(result, store));
-  file_.write(json_text(results.size() == 1 ? document[0] : document));
+  file_.write(results_json(results, store_path_, store_sha256_));
   file_.commit();
 }
 

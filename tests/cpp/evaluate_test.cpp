@@ -1,8 +1,9 @@
-#include "deepvoro/study/evaluate.hpp"
+#include "deepvoro/study/series.hpp"
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <utility>
+#include <vector>
 #include <vector>
 
 #include "expect_error.hpp"
@@ -12,23 +13,24 @@ namespace {
 
 using testing::expect_error;
 
-constexpr std::array<std::size_t, 2> kShots{1, 5};
+EvaluationSeries series(std::vector<std::string> methods, const Evaluation& common) {
+  return {.methods = std::move(methods), .shots = {1, 5}, .common = common};
+}
 
-TEST(ForMethods, HasEveryMethodAtEveryNumberOfShots) {
-  const std::array methods{Method::vd, Method::dc};
-  const std::vector<Evaluation> all = for_methods({.split = "val"}, methods, kShots);
+TEST(EvaluationSeries, HasEveryMethodAtEveryNumberOfShots) {
+  const std::vector<Evaluation> all = series({"vd", "dc"}, {.split = "val"}).evaluations();
   ASSERT_EQ(all.size(), 4U);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    EXPECT_EQ(all[i].method, methods[i % 2]);
-    EXPECT_EQ(all[i].plan.shape.shots, kShots[i / 2]);
+    EXPECT_EQ(all[i].method, i % 2 == 0 ? Method::vd : Method::dc);
+    EXPECT_EQ(all[i].plan.shape.shots, i < 2 ? 1U : 5U);
     EXPECT_EQ(all[i].split, "val");
   }
 }
 
-TEST(ForMethods, ASchemeIsForThoseWithMembers) {
-  const std::array methods{Method::simpleshot, Method::deepvoro};
-  const Evaluation guided{.scheme = Scheme::guided, .size = 3, .oracle = true};
-  const std::vector<Evaluation> all = for_methods(guided, methods, kShots);
+TEST(EvaluationSeries, ASchemeIsForThoseWithMembers) {
+  const std::vector<Evaluation> all =
+      series({"simpleshot", "deepvoro"}, {.scheme = Scheme::guided, .size = 3, .oracle = true})
+          .evaluations();
   EXPECT_EQ(all[0].scheme, Scheme::full);
   EXPECT_EQ(all[0].size, std::nullopt);
   EXPECT_FALSE(all[0].oracle);
@@ -37,10 +39,9 @@ TEST(ForMethods, ASchemeIsForThoseWithMembers) {
   EXPECT_TRUE(all[1].oracle);
 }
 
-TEST(ForMethods, ASchemeThatNoneCanFollowIsRefused) {
+TEST(EvaluationSeries, ASchemeThatNoneCanFollowIsRefused) {
   expect_error(ErrorKind::usage, {"--scheme guided", "simpleshot"}, [] {
-    (void)for_methods({.scheme = Scheme::guided}, std::array{Method::simpleshot, Method::dc},
-                      kShots);
+    (void)series({"simpleshot", "dc"}, {.scheme = Scheme::guided}).evaluations();
   });
 }
 

@@ -41,7 +41,8 @@ def test_blocks_run_and_print_what_is_shown(checkout):
         if language == "sh" and not make_targets(text):
             printed = "".join(run_shell(line, checkout) for line in text.splitlines())
         elif language == "python":
-            subprocess.run([sys.executable, "-c", text], cwd=checkout, check=True)
+            done = subprocess.run([sys.executable, "-c", text], cwd=checkout, check=True, stdout=subprocess.PIPE)
+            printed = done.stdout.decode("utf-8")
         elif language == "":
             assert text == printed
             compared += 1

@@ -6,6 +6,7 @@
 
 #include "deepvoro/ensemble/ensemble.hpp"
 #include "deepvoro/heads/logistic.hpp"
+#include "deepvoro/heads/preparation.hpp"
 
 namespace deepvoro {
 
@@ -27,6 +28,10 @@ struct HeadConfiguration {
   Normalisation normalisation = Normalisation::cl2n;  // of simpleshot
   bool is_signed = false;                             // square roots of negative features
 };
+
+// What a method does to a row before its head sees it. `base_mean`: of simpleshot with cl2n.
+[[nodiscard]] Preparation preparation_of(const HeadConfiguration& configuration,
+                                         std::vector<double> base_mean);
 
 // Throws a data or usage error when the store or the split cannot serve the method.
 void check_head(const FeatureStore& store, const std::string& split,

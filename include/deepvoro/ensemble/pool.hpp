@@ -61,8 +61,11 @@ enum class Method {
 // Whether a method adds up members of a pool; the others fit one head on one view.
 [[nodiscard]] bool is_ensemble(Method method);
 
-// The members an ensemble method has when no pool file is given.
-[[nodiscard]] Pool default_pool(Method method, const FeatureStore& store);
+// The members an ensemble method has on these views when no pool file is given.
+[[nodiscard]] Pool default_pool(Method method, std::span<const std::string> views);
+[[nodiscard]] inline Pool default_pool(Method method, const FeatureStore& store) {
+  return default_pool(method, store.views());
+}
 
 // Pool files are JSON: {"format":"deepvoro-pool","version":1,"members":[...]}. A result file can be
 // read as the pool of the members it came from.

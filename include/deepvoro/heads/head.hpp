@@ -13,9 +13,16 @@ namespace deepvoro {
 struct Support {
   MatrixView<const double> rows;
   std::size_t ways = 0;
-  std::size_t shots = 0;
+  std::size_t shots = 0;     // of each class; of the largest where `begins` is given
   std::uint32_t stream = 0;  // which random numbers a head that needs some takes: the episode
+  // Where classes have different sizes, the first row of each, and the end. NearestMean and
+  // LogisticHead take such classes.
+  std::span<const std::size_t> begins;
 
+  [[nodiscard]] std::size_t begin(std::size_t way) const {
+    return begins.empty() ? way * shots : begins[way];
+  }
+  [[nodiscard]] std::size_t size(std::size_t way) const { return begin(way + 1) - begin(way); }
   [[nodiscard]] std::size_t label(std::size_t row) const { return row / shots; }
 };
 

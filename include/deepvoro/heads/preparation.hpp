@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/core/error.hpp"
 #include "deepvoro/core/matrix.hpp"
 #include "deepvoro/features/store.hpp"
 #include "deepvoro/features/transform.hpp"
+#include "deepvoro/kernels/kernels.hpp"
 
 namespace deepvoro {
 
@@ -20,6 +22,15 @@ struct Preparation {
   bool is_signed = false;      // sign(z) sqrt|z|, defined for negative numbers too
   bool unit_last = false;      // scale to unit length
 };
+
+// Prepares a row in place: padded(dim) elements, those from dim on zero, and its Euclidean norm. It
+// is refused, and the row unspecified, where an element has no square root.
+[[nodiscard]] kernels::RowStatus prepare_row(const Preparation& preparation, double norm,
+                                             std::size_t dim, double* row);
+
+// The error for a row that prepare_row() refuses. `where` names it.
+[[nodiscard]] Error refused_row(const Preparation& preparation, const std::string& where,
+                                std::span<const double> values);
 
 // One view of a split with its rows prepared, in double. The constructor reads all rows and throws
 // a data error that names the first one that cannot be prepared. Prepared rows are kept unless they
@@ -38,7 +49,6 @@ class PreparedView {
 
  private:
   void prepare(std::size_t index, double* out) const;
-  [[noreturn]] void refuse(std::size_t index) const;
 
   LoadedView view_;
   Preparation preparation_;

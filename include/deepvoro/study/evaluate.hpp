@@ -65,19 +65,29 @@ struct EvaluationResult {
 // Throws a usage error when parts of a request contradict each other.
 void check(const Evaluation& request);
 
-// The request for each of several methods at each of several numbers of shots, checked. A scheme is
-// for the methods with members, if there are any among them: the others are evaluated as they are.
-[[nodiscard]] std::vector<Evaluation> for_methods(const Evaluation& shared,
-                                                  std::span<const Method> methods,
-                                                  std::span<const std::size_t> shots);
+[[nodiscard]] EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
+                                        const ScoreSink& scores = {},
+                                        const Progress& progress = {});
 
-// `scores_file`: the influence F of all episodes as .npy, [episodes, ways*queries, ways] float64.
-[[nodiscard]] EvaluationResult evaluate(
-    const FeatureStore& store, const Evaluation& request,
-    const std::optional<std::filesystem::path>& scores_file = {}, const Progress& progress = {});
+// The influence F of all episodes as .npy, [episodes, ways*queries, ways] float64, filled episode
+// by episode.
+class ScoresFile {
+ public:
+  ScoresFile(const std::filesystem::path& file, const EpisodePlan& plan);
+  void append(std::span<const double> scores) { file_.write(std::as_bytes(scores)); }
+  void commit() { file_.commit(); }
 
-// A JSON file of results: one object, or a list of them when there are several. Made before an
-// evaluation, so that a folder that cannot be written or a store that cannot be read shows early.
+ private:
+  AtomicFile file_;
+};
+
+// Results as JSON text: one object, or a list of them when there are several.
+[[nodiscard]] std::string results_json(std::span<const EvaluationResult> results,
+                                       const std::string& store_path,
+                                       const std::string& store_sha256);
+
+// A file of results_json(). Made before an evaluation, so that a folder that cannot be written or a
+// store that cannot be read shows early.
 class ResultFile {
  public:
   ResultFile(const std::filesystem::path& file, const FeatureStore& store, unsigned threads);

@@ -1,0 +1,58 @@
+"""Few-shot classification by cluster-induced Voronoi diagrams.
+
+Classifiers in the manner of scikit-learn, on features of any network:
+
+>>> import numpy as np, deepvoro
+>>> support = np.array([[1, 0, 0], [0.9, 0.2, 0], [0, 1, 0.1], [0, 0.8, 0]])
+>>> model = deepvoro.DeepVoroClassifier().fit(support, ["cat", "cat", "dog", "dog"])
+>>> model.predict([[0.7, 0.3, 0]])
+array(['cat'], dtype='<U3')
+
+Evaluation on many few-shot episodes, with the engine of the program `deepvoro`:
+
+>>> results = deepvoro.evaluate("data/quickdraw", ["vd", "deepvoro"], shots=5, episodes=100)
+>>> [result.method for result in results if result.accuracy > 70]
+['vd', 'deepvoro']
+
+Errors of the library are ValueError with the line that the program prints; where it names a flag such as
+`--signed`, the argument has the same name (`signed=True`).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from ._core import FeatureStore, __version__
+from ._sampling import Episodes, episodes
+from ._stores import create_store
+from ._study import EvaluationResult, EvaluationResults, TuningResult, evaluate, tune
+
+if TYPE_CHECKING:
+    from ._estimators import DeepVoroClassifier, SimpleShotClassifier, VoronoiLogisticRegression
+
+__all__ = [
+    "DeepVoroClassifier",
+    "Episodes",
+    "EvaluationResult",
+    "EvaluationResults",
+    "FeatureStore",
+    "SimpleShotClassifier",
+    "TuningResult",
+    "VoronoiLogisticRegression",
+    "__version__",
+    "create_store",
+    "episodes",
+    "evaluate",
+    "tune",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The estimators, which need scikit-learn, are loaded when they are first asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module 'deepvoro' has no attribute {name!r}")
+    from . import _estimators
+
+    return getattr(_estimators, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,151 @@
+"""The library behind the package; use what the package itself exports."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional, TypedDict, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+commit: str
+
+def available_threads() -> int: ...
+
+class _Split(TypedDict):
+    samples: int
+    classes: list[str]
+
+class _StoreCheck(TypedDict):
+    files: int
+    values: int
+    notes: list[str]
+
+class FeatureStore:
+    def __init__(self, path: Union[str, os.PathLike[str]]) -> None: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def dim(self) -> int: ...
+    @property
+    def views(self) -> list[str]: ...
+    @property
+    def splits(self) -> dict[str, _Split]: ...
+    @property
+    def provenance(self) -> Any: ...
+    def features(self, split: str, view: Optional[str] = None) -> NDArray[np.floating[Any]]: ...
+    def labels(self, split: str) -> NDArray[np.int64]: ...
+    def check(self) -> _StoreCheck: ...
+    def sha256(self) -> str: ...
+
+def create_store(
+    output: Union[str, os.PathLike[str]],
+    sources: Sequence[tuple[str, str, tuple[str, str]]],
+    label_files: Mapping[str, tuple[str, str]],
+    class_files: Mapping[str, str],
+    features_name: str,
+    labels_name: str,
+    dtype: Optional[str],
+    note: str,
+) -> None: ...
+def draw_episodes(
+    labels: NDArray[np.uintp],
+    class_names: Sequence[str],
+    ways: int,
+    shots: int,
+    queries: int,
+    episodes: int,
+    seed: int,
+    protocol: str,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def paired_difference(
+    a: Union[Sequence[float], NDArray[np.float64]], b: Union[Sequence[float], NDArray[np.float64]]
+) -> tuple[float, float]: ...
+
+class Evaluation:
+    @property
+    def json(self) -> str: ...
+    @property
+    def episode_accuracy(self) -> NDArray[np.float64]: ...
+    @property
+    def scores(self) -> Optional[NDArray[np.float64]]: ...
+
+def evaluate(
+    store: FeatureStore,
+    *,
+    methods: Sequence[str],
+    shots: Sequence[int],
+    split: str,
+    ways: int,
+    queries: int,
+    episodes: int,
+    seed: int,
+    protocol: str,
+    scheme: str,
+    size: Optional[int],
+    pool: Optional[str],
+    view: Optional[str],
+    lr: Optional[str],
+    epochs: Optional[int],
+    normalisation: Optional[str],
+    alpha: float,
+    signed: bool,
+    oracle: bool,
+    threads: int,
+    scores: bool,
+) -> list[Evaluation]: ...
+def write_results(file: str, store: FeatureStore, results: Sequence[Evaluation], threads: int) -> None: ...
+def tune(
+    store: FeatureStore,
+    *,
+    method: str,
+    out: str,
+    shots: int,
+    ways: int,
+    queries: int,
+    episodes: int,
+    seed: int,
+    protocol: str,
+    top_k: Optional[int],
+    views: Sequence[str],
+    lambdas: Optional[Sequence[float]],
+    biases: Optional[Sequence[float]],
+    neighbours: Optional[Sequence[int]],
+    betas: Optional[Sequence[float]],
+    signed: bool,
+    threads: int,
+) -> dict[str, Any]: ...
+def default_members(method: str, views: Sequence[str]) -> str: ...
+def probabilities(influence: NDArray[np.float64], temperature: float) -> NDArray[np.float64]: ...
+def calibrated_temperature(
+    influence: NDArray[np.float64], labels: NDArray[np.uintp], shots: NDArray[np.uintp]
+) -> float: ...
+
+class Ensemble:
+    def __init__(
+        self,
+        rows: NDArray[np.float32],
+        labels: NDArray[np.uintp],
+        classes: int,
+        views: Sequence[str],
+        members: str,
+        alpha: float,
+        base: Optional[tuple[NDArray[np.float32], NDArray[np.uintp], int]] = None,
+    ) -> None: ...
+    def influence(self, rows: NDArray[np.float32], threads: int) -> NDArray[np.float64]: ...
+
+class Head:
+    def __init__(
+        self,
+        method: str,
+        rows: NDArray[np.float32],
+        labels: NDArray[np.uintp],
+        classes: int,
+        epochs: int = ...,
+        normalisation: str = "l2n",
+        signed: bool = False,
+        base_mean: Sequence[float] = ...,
+    ) -> None: ...
+    def influence(self, rows: NDArray[np.float32], threads: int) -> NDArray[np.float64]: ...
+    @property
+    def weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...

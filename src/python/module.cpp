@@ -1,0 +1,64 @@
+#include <algorithm>
+#include <string>
+
+#include "bindings.hpp"
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/core/version.hpp"
+
+namespace deepvoro::python {
+namespace {
+
+// One line, whatever file or class names it quotes, as the program prints it.
+void set_error(PyObject* type, std::string message) {
+  std::ranges::replace_if(
+      message, [](unsigned char c) { return c < ' ' || c == 0x7F; }, ' ');
+  const auto text = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(message.data(), static_cast<py::ssize_t>(message.size()), "replace"));
+  PyErr_SetObject(type, text.ptr());
+}
+
+void translate(std::exception_ptr failure) {
+  try {
+    std::rethrow_exception(std::move(failure));
+  } catch (const Error& error) {
+    set_error(error.kind() == ErrorKind::internal ? PyExc_RuntimeError : PyExc_ValueError,
+              error.what());
+  }
+}
+
+}  // namespace
+
+MatrixView<const float> rows_of(const py::array_t<float>& array) {
+  constexpr auto item = static_cast<py::ssize_t>(sizeof(float));
+  if (array.ndim() != 2 || array.shape(1) < 1)
+    throw usage_error("rows must be an array [samples, features]");
+  const bool side_by_side = array.shape(1) == 1 || array.strides(1) == item;
+  const bool apart = array.shape(0) < 2 ||
+                     (array.strides(0) % item == 0 && array.strides(0) >= array.shape(1) * item);
+  if (!side_by_side || !apart)
+    throw usage_error("rows must lie in memory one after the other; see numpy.ascontiguousarray");
+  return {array.data(), static_cast<std::size_t>(array.shape(0)),
+          static_cast<std::size_t>(array.shape(1)),
+          static_cast<std::size_t>(std::max(array.strides(0) / item, array.shape(1)))};
+}
+
+void stop_if_interrupted() {
+  const py::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "The library behind the package deepvoro.";
+  module.attr("__version__") = std::string(version());
+  module.attr("commit") = std::string(commit());
+  module.def("available_threads", &available_threads,
+             "How many threads this process may use at the same time.");
+  py::register_exception_translator(&translate);
+  bind_store(module);
+  bind_episodes(module);
+  bind_study(module);
+  bind_fitted(module);
+}
+
+}  // namespace deepvoro::python

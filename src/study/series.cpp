@@ -1,0 +1,56 @@
+#include "deepvoro/study/series.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
+#include "deepvoro/core/error.hpp"
+
+namespace deepvoro {
+
+std::vector<Evaluation> EvaluationSeries::evaluations() const {
+  if (methods.size() > 1 && common.pool)
+    throw usage_error("--pool replaces the members of a method; give one --method with it");
+  const bool some_have_members = std::ranges::any_of(
+      methods, [](const std::string& method) { return is_ensemble(method_named(method)); });
+  std::vector<Evaluation> all;
+  for (const std::size_t of_shots : shots)
+    for (const std::string& method : methods) {
+      Evaluation one = common;
+      one.method = method_named(method);
+      one.plan.shape.shots = of_shots;
+      if (some_have_members && !is_ensemble(one.method)) {  // the scheme is meant for the others
+        one.scheme = Scheme::full;
+        one.size.reset();
+        one.oracle = false;
+      }
+      if (lr) one.lr = *lr;
+      if (normalisation) one.normalisation = *normalisation;
+      if (epochs) one.epochs = *epochs;
+      check(one);
+      all.push_back(one);
+    }
+  check_options_have_a_method();
+  return all;
+}
+
+// An option that no method listens to was meant for another one.
+void EvaluationSeries::check_options_have_a_method() const {
+  const auto listens = [&](bool given, const char* option,
+                           std::initializer_list<std::string_view> takers) {
+    const bool taken = std::ranges::any_of(methods, [&](const std::string& method) {
+      return std::ranges::find(takers, method) != takers.end();
+    });
+    if (given && !taken)
+      throw usage_error(fmt::format("{} goes with method {}", option, fmt::join(takers, ", ")));
+  };
+  listens(lr.has_value(), "--lr", {"deepvoro--"});
+  listens(normalisation.has_value(), "--normalisation", {"simpleshot"});
+  listens(epochs.has_value(), "--epochs", {"power-lr", "voronoi-lr", "deepvoro--"});
+  listens(common.alpha != 1, "--alpha", {"vd", "deepvoro--", "deepvoro", "deepvoro++"});
+}
+
+}  // namespace deepvoro
