@@ -16,6 +16,7 @@
 #include "deepvoro/study/evaluate.hpp"
 #include "episode_options.hpp"
 #include "estimate_text.hpp"
+#include "print_line.hpp"
 #include "progress_bar.hpp"
 
 namespace deepvoro {
@@ -90,9 +91,8 @@ void EvaluateCommand::check_flags_have_a_method() const {
 
 void print_row(const std::string& method, const std::string& shots, const std::string& members,
                const std::string& accuracy, const std::string& difference) {
-  const std::string row =
-      fmt::format("{:<12}{:>5}  {:>7}  {:<13}  {}", method, shots, members, accuracy, difference);
-  fmt::print("{}\n", row.substr(0, row.find_last_not_of(' ') + 1));
+  print_line(
+      fmt::format("{:<12}{:>5}  {:>7}  {:<13}  {}", method, shots, members, accuracy, difference));
 }
 
 // Within each number of shots, the methods are compared with the first.
@@ -127,6 +127,15 @@ void print_guidance(const EvaluationResult& result) {
         which, with_interval(result.oracle->accuracy), result.oracle->size, result.request.split);
 }
 
+// What is best depends on the number of shots.
+void EvaluateCommand::note_other_shots() const {
+  if (pool.empty()) return;
+  const std::optional<std::size_t> tuned = tuned_shots(pool);
+  for (const std::size_t asked : shots)
+    if (tuned && *tuned != asked)
+      fmt::print(stderr, "note: {} was tuned with --shots {}, not {}\n", pool, *tuned, asked);
+}
+
 void EvaluateCommand::run() const {
   if (methods.size() > 1 && !pool.empty())
     throw usage_error("--pool replaces the members of a method; give one --method with it");
@@ -155,6 +164,7 @@ void EvaluateCommand::run() const {
       episodes.protocol, scheme);
   print_table(results);
   for (const EvaluationResult& result : results) print_guidance(result);
+  note_other_shots();
 }
 
 }  // namespace
