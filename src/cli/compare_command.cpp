@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "deepvoro/study/compare.hpp"
 #include "estimate_text.hpp"
+#include "print_line.hpp"
 
 namespace deepvoro {
 namespace {
@@ -52,9 +54,46 @@ void print(const Comparison& comparison) {
   fmt::print("{}\n", comparison.verdict());
 }
 
+void print_row(const std::string& method, const std::string& shots, const std::string& accuracy,
+               const std::string& difference, const std::string& p) {
+  print_line(
+      fmt::format("{:<12}{:>5}  {:<13}  {:<23}  {}", method, shots, accuracy, difference, p));
+}
+
+// One line for each result of a file, those of the same number of shots after the first of them.
+void print_table(const std::vector<Comparison>& comparisons) {
+  const auto episodes = [](const RecordedResult& a) {
+    return fmt::format(
+        "{}, split {}: {}-way, {} queries a class, {} episodes, seed {}, protocol {}\n",
+        a.store_path, a.split, a.shape.ways, a.shape.queries, a.episode_accuracy.size(), a.seed,
+        a.protocol);
+  };
+  std::string shown;
+  std::set<std::size_t> begun;  // numbers of shots
+  for (const Comparison& comparison : comparisons) {
+    const RecordedResult& a = comparison.a;
+    const std::string shots = fmt::to_string(a.shape.shots);
+    if (begun.insert(a.shape.shots).second) {
+      if (shown != episodes(a)) {
+        shown = episodes(a);
+        fmt::print("{}", shown);
+        print_row("method", "shots", "accuracy %", "difference to the first", "t-test p");
+      }
+      print_row(a.method, shots, with_interval(comparison.accuracy_a), "", "");
+    }
+    print_row(comparison.b.method, shots, with_interval(comparison.accuracy_b),
+              with_interval(comparison.difference, true),
+              comparison.t_test ? fmt::format("{:.2g}", comparison.t_test->p) : "one episode");
+  }
+}
+
 void CompareCommand::run() const {
   const std::vector<Comparison> comparisons = b.empty() ? compare_within(a) : compare_files(a, b);
   if (!json.empty()) write_comparisons(comparisons, json);
+  if (b.empty() && comparisons.size() > 1) {
+    print_table(comparisons);
+    return;
+  }
   for (const Comparison& comparison : comparisons) {
     if (&comparison != &comparisons.front()) fmt::print("\n");
     print(comparison);

@@ -15,6 +15,7 @@
 #include "deepvoro/study/series.hpp"
 #include "episode_options.hpp"
 #include "estimate_text.hpp"
+#include "print_line.hpp"
 #include "progress_bar.hpp"
 
 namespace deepvoro {
@@ -54,6 +55,7 @@ struct EvaluateCommand {
   [[nodiscard]] std::vector<Evaluation> requests() const;
   void measure(const FeatureStore& features, EvaluationResult& result) const;
   void check_reliability() const;
+  void note_other_shots() const;
 };
 
 std::vector<Evaluation> EvaluateCommand::requests() const {
@@ -111,9 +113,8 @@ void print_reliability(const std::vector<EvaluationResult>& results) {
 
 void print_row(const std::string& method, const std::string& shots, const std::string& members,
                const std::string& accuracy, const std::string& difference) {
-  const std::string row =
-      fmt::format("{:<12}{:>5}  {:>7}  {:<13}  {}", method, shots, members, accuracy, difference);
-  fmt::print("{}\n", row.substr(0, row.find_last_not_of(' ') + 1));
+  print_line(
+      fmt::format("{:<12}{:>5}  {:>7}  {:<13}  {}", method, shots, members, accuracy, difference));
 }
 
 // Within each number of shots, the methods are compared with the first.
@@ -146,6 +147,15 @@ void print_guidance(const EvaluationResult& result) {
     fmt::print(
         "{}: oracle {} with {} members: size chosen on {} itself, test leakage, not a result\n",
         which, with_interval(result.oracle->accuracy), result.oracle->size, result.request.split);
+}
+
+// What is best depends on the number of shots.
+void EvaluateCommand::note_other_shots() const {
+  if (pool.empty()) return;
+  const std::optional<std::size_t> tuned = tuned_shots(pool);
+  for (const std::size_t asked : series.shots)
+    if (tuned && *tuned != asked)
+      fmt::print(stderr, "note: {} was tuned with --shots {}, not {}\n", pool, *tuned, asked);
 }
 
 void EvaluateCommand::run() const {
@@ -185,6 +195,7 @@ void EvaluateCommand::run() const {
   print_table(results);
   for (const EvaluationResult& result : results) print_guidance(result);
   print_reliability(results);
+  note_other_shots();
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "backbone_command.hpp"
 #include "change_commands.hpp"
+#include "closest_word.hpp"
 #include "compare_command.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/version.hpp"
@@ -46,6 +47,18 @@ ExitCode complain(ExitCode code, std::string message) {
   return code;
 }
 
+// A word where a command should be.
+std::string explain_command(const CLI::App& app, const std::string& command,
+                            const std::string& word) {
+  std::vector<std::string> commands;
+  for (const CLI::App* known : app.get_subcommands([](const CLI::App*) { return true; }))
+    commands.push_back(known->get_name());
+  const auto meant = deepvoro::closest_word(word, commands);
+  return fmt::format(
+      "there is no command '{}'; {}", word,
+      meant ? fmt::format("did you mean {}?", *meant) : fmt::format("see {} --help", command));
+}
+
 // What the parser found, led by a word it could not place, which is the likelier cause.
 std::string explain(const CLI::App& program, const CLI::ParseError& error) {
   std::string command = "deepvoro";
@@ -57,6 +70,8 @@ std::string explain(const CLI::App& program, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = program.remaining(true);
   if (unknown.empty()) return fmt::format("{}; see {} --help", error.what(), command);
   const bool is_flag = unknown.front().starts_with('-');
+  if (!is_flag && app->get_require_subcommand_min() > 0)
+    return explain_command(*app, command, unknown.front());
   return fmt::format("'{}' is not understood here{}; see {} --help", unknown.front(),
                      is_flag ? "" : " (several values go with commas, as in --shots 1,5)", command);
 }

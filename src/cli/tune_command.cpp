@@ -12,6 +12,7 @@
 #include "deepvoro/study/tune.hpp"
 #include "episode_options.hpp"
 #include "progress_bar.hpp"
+#include "stopped_note.hpp"
 
 namespace deepvoro {
 namespace {
@@ -41,6 +42,16 @@ template <class T>
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<T>& values,
                       const std::string& help) {
   return app.add_option(name, values, help)->delimiter(',')->allow_extra_args(false);
+}
+
+// evaluate takes several, so they may be tried here.
+CLI::Validator one_number_of_shots() {
+  return {[](const std::string& text) {
+            return text.find(',') == std::string::npos
+                       ? std::string()
+                       : fmt::format("tune takes one number of shots at a time, not {}", text);
+          },
+          ""};
 }
 
 void print_transforms(const TuningResult& result) {
@@ -82,7 +93,9 @@ void TuneCommand::run() const {
   features.refuse_output_inside("--out", out);
   const EpisodePlan& plan = tuning.plan;
   std::optional<ProgressBar> bar(fmt::format("tune {}, {}-shot", method, plan.shape.shots));
+  std::optional<StoppedNote> note(out + ".partial");
   const TuningResult result = tune(features, tuning, out, bar->callback());
+  note.reset();
   bar.reset();
 
   if (result.resumed_steps > 0)
@@ -112,6 +125,7 @@ void add_tune_command(CLI::App& program) {
   app->add_option(kShotsNames, command->episodes.plan.shape.shots,
                   "labelled samples of each class, as in the evaluation to come")
       ->required()
+      ->check(one_number_of_shots())
       ->check(whole_number());
   app->add_option("--out", command->out, "pool file to write, for deepvoro evaluate --pool")
       ->required();

@@ -147,6 +147,14 @@ Pool pool_of(const json& members, const std::string& where) {
   return pool;
 }
 
+std::optional<std::size_t> tuned_shots(const std::filesystem::path& file) {
+  const json document = read_json(file);
+  const json tuning = document.is_object() ? document.value("tuning", json()) : json();
+  const json shots = tuning.is_object() ? tuning.value("shots", json()) : json();
+  if (!shots.is_number_unsigned()) return {};
+  return shots.get<std::size_t>();
+}
+
 ordered_json to_json(const Pool& pool) {
   ordered_json members = ordered_json::array();
   for (const Configuration& member : pool) {

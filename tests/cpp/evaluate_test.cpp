@@ -4,7 +4,6 @@
 
 #include <utility>
 #include <vector>
-#include <vector>
 
 #include "expect_error.hpp"
 

@@ -124,6 +124,18 @@ TEST(PoolFile, MaySayHowItWasTuned) {
   EXPECT_EQ(read_pool(folder / "pool.json"), (Pool{{"a", {.lambda = 0.5}, Voronoi{}}}));
 }
 
+TEST(PoolFile, HasTheNumberOfShotsItWasTunedWithWhereItSaysSo) {
+  const TemporaryFolder folder;
+  const auto shots_in = [&](const char* text) {
+    write_file(folder / "pool.json", text);
+    return tuned_shots(folder / "pool.json");
+  };
+  EXPECT_EQ(shots_in(R"({"tuning":{"shots":5},"members":[]})"), 5U);
+  for (const char* silent : {R"({"members":[]})", R"({"tuning":5})", R"({"tuning":{"ways":5}})",
+                             R"({"tuning":{"shots":"5"}})", R"({"tuning":{"shots":-5}})", "[]"})
+    EXPECT_EQ(shots_in(silent), std::nullopt) << silent;
+}
+
 class BrokenPoolFile : public ::testing::Test {
  protected:
   void expect_refused(const json& document, std::initializer_list<std::string_view> fragments) {

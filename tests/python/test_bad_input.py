@@ -459,10 +459,16 @@ def test_pool_with_several_methods(refusal, store, tmp_path):
 
 @pytest.mark.parametrize("arguments, mentions", [
     (["evaluate", "x", "--metod", "vd"], ["--metod", "deepvoro evaluate --help"]),
-    (["eval", "x"], ["eval"]),
+    (["eval", "x"], ["there is no command 'eval'", "deepvoro --help"]),
+    (["evalute", "x", "--method", "vd"], ["there is no command 'evalute'; did you mean evaluate?"]),
+    (["tunes"], ["'tunes'", "did you mean tune?"]),
+    (["store", "chek", "x"], ["there is no command 'chek'; did you mean check?"]),
+    (["store", "remove", "x"], ["'remove'", "deepvoro store --help"]),
+    (["tune", "x", "--method", "vd", "--shots", "1,5", "--out", "p"], ["--shots", "one number of shots", "1,5"]),
     (["evaluate", "x", "--method", "vd", "deepvoro"], ["deepvoro", "commas"]),
     (["evaluate", "x", "--method", "vd", "--episodes", "-5"], ["--episodes", "-5", "whole number"]),
     (["evaluate", "x", "--method", "vd", "--shots", "1.5"], ["--shots", "1.5"]),
+    (["evaluate", "x", "--method", "power-lr", "--epochs", "9" * 20], ["--epochs", "too large"]),
 ])  # fmt: skip
 def test_misspelt_command_line(deepvoro, arguments, mentions):
     process = deepvoro(*arguments)

@@ -109,8 +109,25 @@ def test_evaluations_of_one_call(deepvoro, compare, make_store, tmp_path):
     for comparison, (a, b) in zip(comparisons, [(0, 1), (0, 2), (3, 4), (3, 5)]):
         assert_agrees(comparison, *(np.array(results[i]["episode_accuracy"]) for i in (a, b)))
         difference = f"{comparison['difference']:+.2f} ± {comparison['ci95']:.2f}"
-        assert difference in table.stdout and difference in stdout
-    assert sum("p " in line and "claimed" in line or "is better" in line for line in stdout.splitlines()) == 4
+        assert difference in table.stdout and f"{difference} " in stdout
+        assert f"{comparison['t_test']['p']:.2g}" in stdout
+    heading, columns, *rows = stdout.splitlines()
+    assert "4-way, 6 queries" in heading and columns.startswith("method")
+    assert [row.split()[:2] for row in rows] == [[r["method"], str(r["shots"])] for r in results]
+    assert [f"{r['accuracy']:.2f} ± {r['ci95']:.2f}" in row for r, row in zip(results, rows)] == [True] * 6
+    assert ["+" in row or "-0" in row or "-1" in row for row in (rows[0], rows[3])] == [False, False]
+
+
+def test_table_of_one_file_has_a_heading_for_each_kind_of_episode(compare, write):
+    one = [result([50.0, 60.0], method=method) for method in ("vd", "dc")]
+    five = [result([70.0], method=method, shots=5, ways=4) for method in ("vd", "dc", "s2m2")]
+    _, stdout = compare(write("a.json", one + five))
+    lines = stdout.splitlines()
+    assert [lines.index(line) for line in lines if "split novel" in line] == [0, 4]
+    assert lines[4].startswith("store, split novel: 4-way, 15 queries a class, 1 episodes")
+    assert lines[2].split() == ["vd", "1", "55.00", "±", "6.93"]
+    assert lines[3].split() == ["dc", "1", "55.00", "±", "6.93", "+0.00", "±", "0.00", "1"]
+    assert lines[8].split() == ["s2m2", "5", "70.00", "±", "0.00", "+0.00", "±", "0.00", "one", "episode"]
 
 
 @pytest.fixture

@@ -188,11 +188,15 @@ def test_killed_run_goes_on(tune, store, run_with_file_limit, pool_file, steps):
     assert pool_file.read_bytes() == uninterrupted
 
 
-def run_on_terminal(command):
+def open_terminal():
     try:
-        terminal, stderr = pty.openpty()
+        return pty.openpty()
     except OSError as error:
         pytest.skip(f"this machine gives no terminal: {error}")
+
+
+def run_on_terminal(command):
+    terminal, stderr = open_terminal()
     process = subprocess.run(command, stderr=stderr, stdout=subprocess.DEVNULL)
     os.close(stderr)
     shown = b""
@@ -217,6 +221,36 @@ def test_bar_of_a_resumed_run_begins_where_it_stopped(program, store, run_with_f
     first = re.search(r"tune deepvoro\+\+, 2-shot \[[= ]+\] +(\d+)%", shown)
     assert first and int(first.group(1)) > 60
     assert "went on after 5 of 6 steps" in shown
+
+
+def test_ctrl_c_says_how_to_go_on(program, store, pool_file):
+    arguments = ["tune", store, "--method", "deepvoro++", "--shots", 1, "--ways", 4, "--queries", 6]
+    command = [program, *map(str, [*arguments, "--episodes", 50_000, "--out", pool_file])]
+    terminal, stderr = open_terminal()
+    process = subprocess.Popen(command, stderr=stderr, stdout=subprocess.DEVNULL)
+    os.close(stderr)
+    shown = b""
+    while b"%" not in shown:  # it is at work
+        chunk = read_terminal(terminal)
+        assert chunk, shown
+        shown += chunk
+    process.send_signal(signal.SIGINT)
+    while chunk := read_terminal(terminal):
+        shown += chunk
+    os.close(terminal)
+    assert process.wait() == -signal.SIGINT
+    last = shown.decode().splitlines()[-1]
+    assert last.endswith(f"deepvoro: stopped; the same command goes on from {partial(pool_file)}")
+    assert partial(pool_file).exists() and not pool_file.exists()
+
+
+def test_pool_tuned_at_other_shots_is_noted(tune, deepvoro, store, pool_file):
+    tune(store, "deepvoro")
+    flags = ["--method", "deepvoro", "--ways", 4, "--queries", 6, "--episodes", 5, "--pool", pool_file]
+    assert deepvoro("evaluate", store, *flags, "--shots", 2).stderr == ""
+    other = deepvoro("evaluate", store, *flags, "--shots", "1,2")
+    assert other.returncode == 0
+    assert other.stderr == f"note: {pool_file} was tuned with --shots 2, not 1\n"
 
 
 @pytest.fixture

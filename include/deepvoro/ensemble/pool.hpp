@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -70,6 +71,10 @@ enum class Method {
 // Pool files are JSON: {"format":"deepvoro-pool","version":1,"members":[...]}. A result file can be
 // read as the pool of the members it came from.
 [[nodiscard]] Pool read_pool(const std::filesystem::path& file);
+
+// The number of shots a pool file was tuned with, where it says so.
+[[nodiscard]] std::optional<std::size_t> tuned_shots(const std::filesystem::path& file);
+
 void write_pool(const Pool& pool, const std::filesystem::path& file);
 
 }  // namespace deepvoro
