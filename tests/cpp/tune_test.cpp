@@ -206,7 +206,9 @@ TEST_F(TuneTest, GoesOnWhereItWasInterrupted) {
     run_until(tuning, steps);
     EXPECT_FALSE(std::filesystem::exists(out_));
     EXPECT_EQ(std::filesystem::exists(checkpoint_), steps > 0);
-    if (steps > 0) EXPECT_EQ(checkpoint()["steps"].size(), steps);
+    if (steps > 0) {
+      EXPECT_EQ(checkpoint()["steps"].size(), steps);
+    }
     double first_fraction = -1;
     const TuningResult result = run(tuning, [&](double fraction) {
       if (first_fraction < 0) first_fraction = fraction;
