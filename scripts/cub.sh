@@ -4,7 +4,7 @@
 # usage: cub.sh PICTURES FOLDER [train] [extract] [table]     all three if none is named
 #   PICTURES  holds base.tar, val.tar and novel.tar (or folders), a folder per class
 #   FOLDER    gets the model, its logs, the feature store, pools and results; what is there already is not made again
-# BACKBONE, PROCEDURE, EPOCHS, BATCH, VIEWS, DEVICE, THREADS and DEEPVORO (the program) can be set.
+# BACKBONE, PROCEDURE, EPOCHS, VIEWS, DEVICE, THREADS and DEEPVORO (the program) can be set.
 set -euo pipefail
 
 pictures=$1
@@ -15,6 +15,9 @@ backbone=${BACKBONE:-wrn-28-10}
 procedure=${PROCEDURE:-s2m2}
 device=${DEVICE:-cuda}
 threads=${THREADS:-$(nproc)}
+# The last activation of resnet12 lets negative values through.
+signed=()
+[ "$backbone" != resnet12 ] || signed=(--signed)
 deepvoro=${DEEPVORO:-$(dirname "$0")/../build/bin/deepvoro}
 model=$folder/model.safetensors
 store=$folder/store
@@ -22,8 +25,8 @@ mkdir -p "$folder"
 
 train() {
   [ -f "$model" ] && [ ! -f "$model.partial" ] && return
-  "$deepvoro" train "$pictures" --backbone "$backbone" --procedure "$procedure" --epochs "${EPOCHS:-120}" \
-    --batch "${BATCH:-128}" --rate "${RATE:-0.1}" --validate-every "${VALIDATE_EVERY:-5}" --device "$device" --threads "$threads" --out "$model"
+  "$deepvoro" train "$pictures" --backbone "$backbone" --procedure "$procedure" --classifier cosine --epochs "${EPOCHS:-130}" \
+    --batch 128 --rate 0.1 --validate-every 5 --device "$device" --threads "$threads" --out "$model"
 }
 
 extract() {
@@ -34,12 +37,12 @@ extract() {
 table() {
   local shots method
   for shots in 1 5; do
-    "$deepvoro" evaluate "$store" --method vd --shots "$shots" --threads "$threads" --json "$folder/vd-$shots.json"
+    "$deepvoro" evaluate "$store" "${signed[@]}" --method vd --shots "$shots" --threads "$threads" --json "$folder/vd-$shots.json"
     for method in deepvoro deepvoro++; do
       [ -f "$folder/$method-$shots.pool.json" ] ||
-        "$deepvoro" tune "$store" --method "$method" --shots "$shots" --threads "$threads" \
+        "$deepvoro" tune "$store" "${signed[@]}" --method "$method" --shots "$shots" --threads "$threads" \
           --out "$folder/$method-$shots.pool.json"
-      "$deepvoro" evaluate "$store" --method "$method" --shots "$shots" --scheme guided \
+      "$deepvoro" evaluate "$store" "${signed[@]}" --method "$method" --shots "$shots" --scheme guided \
         --pool "$folder/$method-$shots.pool.json" --threads "$threads" --json "$folder/$method-$shots.json"
     done
     "$deepvoro" compare "$folder/vd-$shots.json" "$folder/deepvoro-$shots.json"

@@ -251,7 +251,7 @@ def tune(
 
     With `out`, a pool file is written, and the same call goes on where an earlier one was stopped.
 
-    >>> tuned = deepvoro.tune("data/quickdraw", "vd", shots=5, episodes=100, lambdas=[0.5, 1])
+    >>> tuned = deepvoro.tune("data/quickdraw", "vd", shots=5, episodes=100, lambdas=[0.5, 2])
     >>> tuned.transforms
     [{'w': 1.0, 'b': 0.0, 'lambda': 0.5}]
     >>> deepvoro.evaluate("data/quickdraw", "vd", shots=5, episodes=100, pool=tuned)

@@ -32,6 +32,11 @@ struct CompareCommand {
   void run() const;
 };
 
+// A p-value that a double cannot tell from 0 is no 0.
+std::string chance(double p, const char* equals = "") {
+  return p < 1e-300 ? "< 1e-300" : fmt::format("{}{:.2g}", equals, p);
+}
+
 std::string side(const RecordedResult& result) {
   return fmt::format("{}, {}, {} {}, {}", result.method, result.scheme, result.members,
                      result.members == 1 ? "member" : "members", result.file);
@@ -46,11 +51,11 @@ void print(const Comparison& comparison) {
   fmt::print("A      {:<14} {}\n", with_interval(comparison.accuracy_a), side(a));
   fmt::print("B      {:<14} {}\n", with_interval(comparison.accuracy_b), side(comparison.b));
   fmt::print("B - A  {:<14} {}\n", with_interval(comparison.difference, true),
-             comparison.t_test ? fmt::format("paired t-test p = {:.2g}", comparison.t_test->p)
+             comparison.t_test ? "paired t-test p " + chance(comparison.t_test->p, "= ")
                                : "one episode, no t-test");
   const SignTest& sign = comparison.sign_test;
-  fmt::print("B wins {} episodes, loses {}, ties {}; sign test p = {:.2g}\n", sign.positive,
-             sign.negative, sign.ties, sign.p);
+  fmt::print("B wins {} episodes, loses {}, ties {}; sign test p {}\n", sign.positive,
+             sign.negative, sign.ties, chance(sign.p, "= "));
   fmt::print("{}\n", comparison.verdict());
 }
 
@@ -83,7 +88,7 @@ void print_table(const std::vector<Comparison>& comparisons) {
     }
     print_row(comparison.b.method, shots, with_interval(comparison.accuracy_b),
               with_interval(comparison.difference, true),
-              comparison.t_test ? fmt::format("{:.2g}", comparison.t_test->p) : "one episode");
+              comparison.t_test ? chance(comparison.t_test->p) : "one episode");
   }
 }
 

@@ -182,3 +182,12 @@ def test_wrong_usage(refusal, write):
 
 def test_single_result_alone(refusal, write):
     refusal(write("a.json", result([50.0])), mentions=["second file"])
+
+
+def test_p_value_too_small_for_a_double_is_not_printed_as_0(compare, write):
+    random = np.random.default_rng(5)
+    first = random.uniform(0, 80, 2000)
+    second = first + 10 + random.uniform(-0.1, 0.1, 2000)
+    _, text = compare(write("a.json", result(first)), write("b.json", result(second)))
+    assert "paired t-test p < 1e-300" in text
+    assert "sign test p < 1e-300" in text
