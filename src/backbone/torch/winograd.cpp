@@ -4,22 +4,12 @@
 #include <array>
 #include <memory>
 
-#include "winograd_kernel.hpp"
-
 namespace deepvoro {
 namespace {
 
 constexpr std::size_t kTile = 4;
 constexpr std::size_t kSide = 6;
 constexpr std::size_t kKernel = 3;
-
-WinogradKernel kernel() {
-#ifdef DEEPVORO_X86_KERNELS
-  if (__builtin_cpu_supports("avx512f")) return winograd_avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return winograd_avx2;
-#endif
-  return nullptr;
-}
 
 using Square = std::array<std::array<double, kSide>, kSide>;
 
@@ -50,14 +40,27 @@ std::size_t tiles(const Winograd::Pictures& pictures) {
 
 }  // namespace
 
+std::vector<WinogradKernel> winograd_kernels() {
+  std::vector<WinogradKernel> kernels;
+#ifdef DEEPVORO_X86_KERNELS
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    kernels.push_back(winograd_avx512);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    kernels.push_back(winograd_avx2);
+#endif
+  return kernels;
+}
+
 bool Winograd::fits(std::size_t in, std::size_t out) {
   constexpr std::size_t lanes = 16;
-  return kernel() != nullptr && in % lanes == 0 && out % kWinogradColumns == 0;
+  return !winograd_kernels().empty() && in % lanes == 0 && out % kWinogradColumns == 0;
 }
 
 Winograd::Winograd(const float* weights, const float* bias, std::size_t in, std::size_t out,
-                   float slope)
-    : in_(in),
+                   float slope, WinogradKernel kernel)
+    : kernel_(kernel),
+      in_(in),
       out_(out),
       // Narrow layers stay in the second-level cache; wide ones have to use their weights, which
       // come from further away, often.
@@ -83,9 +86,9 @@ void Winograd::run(const Pictures& pictures, std::size_t first_block, std::size_
   const auto scratch = std::make_unique_for_overwrite<float[]>(
       kWinogradPoints * tiles_in_block_ * (in_ + out_) + in_);
   const std::size_t end = std::min(tiles(pictures), end_block * tiles_in_block_);
-  kernel()({in_, out_, tiles_in_block_, weights_.data(), bias_.data(), slope_},
-           {pictures.in, pictures.out, pictures.added, pictures.height, pictures.width},
-           first_block * tiles_in_block_, end, scratch.get());
+  kernel_({in_, out_, tiles_in_block_, weights_.data(), bias_.data(), slope_},
+          {pictures.in, pictures.out, pictures.added, pictures.height, pictures.width},
+          first_block * tiles_in_block_, end, scratch.get());
 }
 
 }  // namespace deepvoro

@@ -3,7 +3,12 @@
 #include <cstddef>
 #include <vector>
 
+#include "winograd_kernel.hpp"
+
 namespace deepvoro {
+
+// Those that this processor has the instructions for, the quickest first.
+[[nodiscard]] std::vector<WinogradKernel> winograd_kernels();
 
 // A 3x3 convolution with stride 1 and padding 1 by the algorithm of Winograd (Lavin 2016): 4x4
 // results from 6x6 places take 36 products for each pair of channels instead of 144. Pictures are
@@ -14,7 +19,8 @@ class Winograd {
   [[nodiscard]] static bool fits(std::size_t in, std::size_t out);
 
   // Weights [out, in, 3, 3]; results below 0 are multiplied by `slope`, which is at most 1.
-  Winograd(const float* weights, const float* bias, std::size_t in, std::size_t out, float slope);
+  Winograd(const float* weights, const float* bias, std::size_t in, std::size_t out, float slope,
+           WinogradKernel kernel = winograd_kernels().front());
 
   struct Pictures {
     const float* in;
@@ -30,6 +36,7 @@ class Winograd {
   void run(const Pictures& pictures, std::size_t first_block, std::size_t end_block) const;
 
  private:
+  WinogradKernel kernel_;
   std::size_t in_;
   std::size_t out_;
   std::size_t tiles_in_block_;
