@@ -78,6 +78,11 @@ OpenedBackbone open_backbone_of(const Classifier& classifier, const std::string&
         "the classifier was fitted on a feature store, so it takes a feature store; for pictures "
         "name the model that made its features with --backbone");
   const std::string& name = elsewhere.empty() ? origin.backbone : elsewhere;
+  if (const fs::path file = name; file.is_absolute() && !fs::exists(file))
+    throw data_error(fmt::format(
+        "{}: the backbone that made the classifier's features is not there; name its place with "
+        "--backbone",
+        name));
   const std::string sha256 = sha256_hex(MappedFile(backbone_file(name)).bytes());
   if (sha256 != origin.sha256)
     throw data_error(fmt::format(

@@ -198,7 +198,11 @@ Classifier Classifier::load(const std::filesystem::path& file) {
     // What does not fit together in a file is not the caller's mistake.
     const std::string what = error.what();
     const std::string where = file.string();
-    throw data_error(what.starts_with(where) ? what : fmt::format("{}: {}", where, what));
+    if (!std::filesystem::exists(file) || what.ends_with("fit it again")) throw;
+    const std::string reason =
+        what.starts_with(where + ": ") ? what.substr(where.size() + 2) : what;
+    throw data_error(
+        fmt::format("{}: is no classifier of deepvoro fit, or is damaged: {}", where, reason));
   }
 }
 

@@ -59,6 +59,12 @@ void check_classes_differ_by_more_than_case(const std::vector<std::string>& clas
   for (const std::string& name : classes) {
     if (!is_text_line(name))
       throw data_error("a class has a name that is not UTF-8 text on one line; give it another");
+    if (name.find_first_not_of(' ') == std::string::npos || lower_case(name) == "unknown")
+      throw data_error(
+          fmt::format("a class cannot be called '{}': 'unknown' is the answer when a picture is in "
+                      "none; give it "
+                      "another name",
+                      name));
     const auto [other, is_new] = known.try_emplace(lower_case(name), name);
     if (!is_new)
       throw data_error(fmt::format("classes '{}' and '{}' differ by case alone; rename one",

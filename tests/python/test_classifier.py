@@ -288,6 +288,18 @@ def assert_one_line(process, code, *words):
         assert word in process.stderr, process.stderr
 
 
+@pytest.mark.parametrize("name", ["unknown", "Unknown", " "])
+def test_class_that_would_be_mistaken_for_none_is_refused(deepvoro, tmp_path, name):
+    store = Features({"wren": 2, name: 2}).write(tmp_path / "support")
+    assert_one_line(deepvoro("fit", store, "--out", tmp_path / "a.dv"), 3, f"'{name}'", "another name")
+    assert not (tmp_path / "a.dv").exists()
+
+
+def test_file_of_another_kind_is_called_no_classifier(deepvoro, queries, tmp_path):
+    (tmp_path / "notes.dv").write_text("not a classifier at all, but some text that is long enough")
+    assert_one_line(deepvoro("predict", tmp_path / "notes.dv", queries[1]), 3, "notes.dv", "is no classifier of deepvoro fit")
+
+
 def test_damaged_files_are_refused(deepvoro, fit, queries, tmp_path):
     file, _ = fit(Features(UNEQUAL))
     data = file.read_bytes()

@@ -79,6 +79,27 @@ def test_killed_training_goes_on_to_the_same_bytes(program, deepvoro, pictures, 
     assert killed.read_bytes() == whole.read_bytes()
 
 
+def test_interrupted_training_says_how_to_go_on(program, pictures, tmp_path):
+    model = tmp_path / "model.safetensors"
+    command = [program, "train", pictures, *FLAGS, "--procedure", "softmax", "--epochs", "500", "--out", model]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "model.safetensors.partial").is_file() and process.poll() is None:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == -signal.SIGINT
+    assert said == f"deepvoro: stopped; the same command goes on from {model}.partial\n"
+
+
+def test_finished_model_is_not_overwritten(deepvoro, pictures, tmp_path):
+    model = tmp_path / "model.safetensors"
+    model.write_text("weeks of work")
+    process = deepvoro("train", pictures, *FLAGS, "--procedure", "softmax", "--out", model)
+    assert process.returncode == 3 and process.stderr.count("\n") == 1
+    assert "is there already" in process.stderr and "--out" in process.stderr
+    assert model.read_text() == "weeks of work"
+
+
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
