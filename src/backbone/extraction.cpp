@@ -283,18 +283,31 @@ class Extractor {
                    });
       return batch;
     };
-    // The next batch is read while the network sees this one.
+    struct Batch {
+      std::size_t begin = 0;
+      std::size_t count = 0;
+      std::unique_ptr<PendingFeatures> pending;
+    };
+    const auto finish = [&](const Batch& batch) {
+      const std::span<float> out = std::span(features).first(batch.count * dim);
+      batch.pending->copy_to(out);
+      for (std::size_t i = 0; i < out.size(); ++i)
+        halves[batch.begin * dim + i] = half(out[i], pictures, batch.begin + i / dim);
+      report(batch.count);
+    };
+    // A batch is read while the network sees the one before it, and a device has the next one
+    // before the features of this one are taken.
+    Batch last;
     std::future<std::vector<Image>> next = std::async(std::launch::async, batch_at, 0);
     for (std::size_t begin = 0; begin < pictures.size(); begin += request_.batch) {
       const std::vector<Image> batch = next.get();
       if (begin + request_.batch < pictures.size())
         next = std::async(std::launch::async, batch_at, begin + request_.batch);
-      const std::span<float> out = std::span(features).first(batch.size() * dim);
-      backbone_.embed(batch, out);
-      for (std::size_t i = 0; i < out.size(); ++i)
-        halves[begin * dim + i] = half(out[i], pictures, begin + i / dim);
-      report(batch.size());
+      Batch current{begin, batch.size(), backbone_.begin(batch)};
+      if (last.pending) finish(last);
+      last = std::move(current);
     }
+    finish(last);
     return halves;
   }
 

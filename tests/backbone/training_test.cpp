@@ -196,6 +196,28 @@ TEST_F(Training, KeepsTheBestByValidation) {
   EXPECT_EQ(follower.reports[1].val_accuracy_percent, 90);
 }
 
+TEST_F(Training, BatchesOfANetworkMayBePendingTogether) {
+  Follower follower;
+  train("model", follower);
+  const auto backbone = deepvoro_backbone_library()->open(file("model"), {});
+  const std::vector<Image> pair{follower.probe, {32, 32, std::vector<std::uint8_t>(32UL * 32 * 3)}};
+  const Image& other = pair[1];
+  std::vector<float> pair_alone(2 * backbone->dim());
+  std::vector<float> other_alone(backbone->dim());
+  backbone->embed(pair, pair_alone);
+  backbone->embed({&other, 1}, other_alone);
+  EXPECT_NE(std::vector(pair_alone.begin(), pair_alone.begin() + backbone->dim()), other_alone);
+
+  const auto first = backbone->begin(pair);
+  const auto second = backbone->begin({&other, 1});
+  std::vector<float> features(backbone->dim());
+  second->copy_to(features);
+  EXPECT_EQ(features, other_alone);
+  features.resize(2 * backbone->dim());
+  first->copy_to(features);
+  EXPECT_EQ(features, pair_alone);
+}
+
 TEST_F(Training, RateFollowsACosine) {
   options_.epochs = 10;
   Follower follower;

@@ -17,6 +17,15 @@ struct ComputeOptions {
   std::size_t input_size = 224;  // of a TorchScript module, which does not say
 };
 
+// Features that a device may still be working on.
+class PendingFeatures {
+ public:
+  virtual ~PendingFeatures() = default;
+
+  // Waits for them. Once.
+  virtual void copy_to(std::span<float> out) = 0;
+};
+
 // A network that is ready to see pictures. One thread at a time.
 class Backbone {
  public:
@@ -27,9 +36,15 @@ class Backbone {
   [[nodiscard]] virtual std::size_t input_size() const = 0;  // that it was trained on
   [[nodiscard]] virtual std::size_t smallest_input() const = 0;
 
-  // Features of square pictures of one size, [pictures x dim]. They depend on the other pictures of
-  // the batch by rounding at most.
-  virtual void embed(std::span<const Image> pictures, std::span<float> out) = 0;
+  // Features of one or more square pictures of one size, [pictures x dim]. They depend on the other
+  // pictures of the batch by rounding at most.
+  void embed(std::span<const Image> pictures, std::span<float> out) {
+    begin(pictures)->copy_to(out);
+  }
+
+  // The same in two parts: a device goes on to the next pictures while the features of the last
+  // ones are waited for. What is pending must be gone before the backbone is.
+  [[nodiscard]] virtual std::unique_ptr<PendingFeatures> begin(std::span<const Image> pictures) = 0;
 };
 
 struct TrainingSet;

@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 
+#include <array>
 #include <utility>
 
 #include "deepvoro/backbone/architecture.hpp"
@@ -47,6 +48,7 @@ Tensor Statistics::apply(const Tensor& x) const {
 
 Tensor Convolution::apply(const Tensor& x, const Tensor& added) const {
   if (winograd) return apply_winograd(x, added);
+  if (runs_in_one_pass(x)) return apply_in_one_pass(x, added);
   // Weights follow the type of the pictures, which may be bfloat16.
   const auto type = x.scalar_type();
   Tensor out = torch::conv2d(x, weight.to(type), bias.defined() ? bias.to(type) : bias, stride,
@@ -54,6 +56,22 @@ Tensor Convolution::apply(const Tensor& x, const Tensor& added) const {
   if (norm) out = norm->apply(out);
   if (added.defined()) out.add_(added);
   return activated(std::move(out), activation);
+}
+
+// cuDNN adds and rectifies while it convolves: a sixth of the time of a wide network.
+bool Convolution::runs_in_one_pass(const Tensor& x) const {
+  return x.is_cuda() && !norm && bias.defined() && activation == Activation::relu &&
+         weight.scalar_type() == x.scalar_type() && !torch::GradMode::is_enabled();
+}
+
+Tensor Convolution::apply_in_one_pass(const Tensor& x, const Tensor& added) const {
+  const std::array<std::int64_t, 2> strides{stride, stride};
+  const std::array<std::int64_t, 2> paddings{padding, padding};
+  const std::array<std::int64_t, 2> dilations{1, 1};
+  if (added.defined())
+    return torch::cudnn_convolution_add_relu(x, weight, added, 1, bias, strides, paddings,
+                                             dilations, groups);
+  return torch::cudnn_convolution_relu(x, weight, bias, strides, paddings, dilations, groups);
 }
 
 Tensor Convolution::apply_winograd(const Tensor& x, const Tensor& added) const {

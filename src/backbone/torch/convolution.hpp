@@ -43,6 +43,9 @@ struct Convolution {
   void prepare(torch::ScalarType type);
 
  private:
+  [[nodiscard]] bool runs_in_one_pass(const torch::Tensor& x) const;
+  [[nodiscard]] torch::Tensor apply_in_one_pass(const torch::Tensor& x,
+                                                const torch::Tensor& added) const;
   [[nodiscard]] torch::Tensor apply_winograd(const torch::Tensor& x,
                                              const torch::Tensor& added) const;
 };

@@ -1,10 +1,15 @@
 #include "inference.hpp"
 
 #include <ATen/Parallel.h>
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 #include <torch/script.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <utility>
 
 #include "device.hpp"
@@ -60,12 +65,65 @@ class Feeder {
   std::int64_t most_rows_ = 0;
 };
 
-void copy_rows(const Tensor& features, std::span<float> out) {
-  const Tensor values = features.to(torch::kCPU, torch::kFloat32).contiguous();
-  if (static_cast<std::size_t>(values.numel()) != out.size())
-    throw internal_error("features are of an unexpected shape");
-  std::copy_n(values.data_ptr<float>(), out.size(), out.begin());
-}
+class PendingRows final : public PendingFeatures {
+ public:
+  PendingRows(Tensor rows, std::optional<c10::Stream> stream)
+      : rows_(std::move(rows)), stream_(stream) {}
+
+  void copy_to(std::span<float> out) override {
+    if (stream_) as_our_errors([&] { stream_->synchronize(); });
+    if (static_cast<std::size_t>(rows_.numel()) != out.size())
+      throw internal_error("features are of an unexpected shape");
+    std::copy_n(rows_.data_ptr<float>(), out.size(), out.begin());
+  }
+
+ private:
+  Tensor rows_;  // in pinned memory where there is a stream
+  std::optional<c10::Stream> stream_;
+};
+
+// Batches take turns on two streams of a device, so that it has work while one of them is waited
+// for.
+class Lanes {
+ public:
+  explicit Lanes(torch::Device device) {
+    if (!device.is_cuda()) return;
+    const c10::impl::VirtualGuardImpl streams(device.type());
+    const torch::Device current = streams.getDevice();
+    for (auto& lane : lanes_) lane = streams.getStreamFromGlobalPool(current);
+  }
+
+  // `features` of pictures, [at least `count` x dim].
+  template <class Features>
+  [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::size_t count,
+                                                       const Features& features) {
+    const std::optional<c10::Stream> lane = lanes_[turn_];
+    turn_ = 1 - turn_;
+    std::optional<c10::StreamGuard> guard;
+    if (lane) {
+      wait_for_earlier_work(*lane);
+      guard.emplace(*lane);
+    }
+    const Tensor rows = features().narrow(0, 0, static_cast<std::int64_t>(count));
+    if (!lane)
+      return std::make_unique<PendingRows>(rows.to(torch::kFloat32).contiguous(), std::nullopt);
+    Tensor host = torch::empty(rows.sizes(), torch::dtype(torch::kFloat32).pinned_memory(true));
+    host.copy_(rows, /*non_blocking=*/true);
+    return std::make_unique<PendingRows>(std::move(host), lane);
+  }
+
+ private:
+  // Weights may just have been written.
+  static void wait_for_earlier_work(const c10::Stream& lane) {
+    const c10::impl::VirtualGuardImpl streams(lane.device_type());
+    c10::Event written(lane.device_type());
+    written.record(streams.getStream(lane.device()));
+    written.block(lane);
+  }
+
+  std::array<std::optional<c10::Stream>, 2> lanes_;
+  std::size_t turn_ = 0;
+};
 
 class NetworkBackbone final : public Backbone {
  public:
@@ -74,19 +132,18 @@ class NetworkBackbone final : public Backbone {
         pixels_(description.pixels),
         input_size_(description.input_size),
         smallest_input_(deepvoro::smallest_input(description.architecture)),
-        feed_(description.pixels, device, working_type(device)) {}
+        feed_(description.pixels, device, working_type(device)),
+        lanes_(device) {}
 
   [[nodiscard]] std::size_t dim() const override { return network_.dim(); }
   [[nodiscard]] const PixelScale& pixels() const override { return pixels_; }
   [[nodiscard]] std::size_t input_size() const override { return input_size_; }
   [[nodiscard]] std::size_t smallest_input() const override { return smallest_input_; }
 
-  void embed(std::span<const Image> pictures, std::span<float> out) override {
-    if (pictures.empty()) return;
-    as_our_errors([&] {
+  [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::span<const Image> pictures) override {
+    return as_our_errors([&] {
       const c10::InferenceMode inference;
-      const auto count = static_cast<std::int64_t>(pictures.size());
-      copy_rows(network_.forward(feed_(pictures)).narrow(0, 0, count), out);
+      return lanes_.begin(pictures.size(), [&] { return network_.forward(feed_(pictures)); });
     });
   }
 
@@ -96,6 +153,7 @@ class NetworkBackbone final : public Backbone {
   std::size_t input_size_;
   std::size_t smallest_input_;
   Feeder feed_;
+  Lanes lanes_;
 };
 
 class ModelBackbone final : public Backbone {
@@ -111,8 +169,8 @@ class ModelBackbone final : public Backbone {
   [[nodiscard]] const PixelScale& pixels() const override { return view_.pixels(); }
   [[nodiscard]] std::size_t input_size() const override { return view_.input_size(); }
   [[nodiscard]] std::size_t smallest_input() const override { return view_.smallest_input(); }
-  void embed(std::span<const Image> pictures, std::span<float> out) override {
-    view_.embed(pictures, out);
+  [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::span<const Image> pictures) override {
+    return view_.begin(pictures);
   }
 
  private:
@@ -124,7 +182,10 @@ class ModelBackbone final : public Backbone {
 class ScriptBackbone final : public Backbone {
  public:
   ScriptBackbone(const fs::path& file, torch::Device device, std::size_t input_size)
-      : where_(file.string()), feed_({}, device, torch::kFloat32), input_size_(input_size) {
+      : where_(file.string()),
+        feed_({}, device, torch::kFloat32),
+        lanes_(device),
+        input_size_(input_size) {
     try {
       module_ = torch::jit::load(file.string(), device);
       module_.eval();
@@ -136,7 +197,7 @@ class ScriptBackbone final : public Backbone {
     // The number of features shows when a picture has gone through.
     const Image blank{input_size, input_size,
                       std::vector<std::uint8_t>(3 * input_size * input_size)};
-    dim_ = static_cast<std::size_t>(run({&blank, 1}).size(1));
+    dim_ = static_cast<std::size_t>(features_of({&blank, 1}).size(1));
   }
 
   [[nodiscard]] std::size_t dim() const override { return dim_; }
@@ -144,12 +205,12 @@ class ScriptBackbone final : public Backbone {
   [[nodiscard]] std::size_t input_size() const override { return input_size_; }
   [[nodiscard]] std::size_t smallest_input() const override { return 1; }
 
-  void embed(std::span<const Image> pictures, std::span<float> out) override {
-    if (!pictures.empty()) copy_rows(run(pictures), out);
+  [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::span<const Image> pictures) override {
+    return lanes_.begin(pictures.size(), [&] { return features_of(pictures); });
   }
 
  private:
-  Tensor run(std::span<const Image> pictures) {
+  Tensor features_of(std::span<const Image> pictures) {
     try {
       const torch::NoGradGuard no_gradients;
       const Tensor input = feed_(pictures).contiguous();
@@ -164,7 +225,7 @@ class ScriptBackbone final : public Backbone {
             fmt::format("{}: returns a tensor of {} dimensions; [pictures, features] or [pictures, "
                         "features, height, width] were expected",
                         where_, features.dim()));
-      return features.narrow(0, 0, static_cast<std::int64_t>(pictures.size()));
+      return features;
     } catch (const c10::Error& error) {
       throw data_error(fmt::format("{}: fails on pictures of {} pixels: {}; try another --size",
                                    where_, pictures.front().width, first_line(error.what())));
@@ -178,6 +239,7 @@ class ScriptBackbone final : public Backbone {
 
   std::string where_;
   Feeder feed_;
+  Lanes lanes_;
   torch::jit::Module module_;
   PixelScale pixels_;
   std::size_t input_size_;

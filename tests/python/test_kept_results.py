@@ -1,0 +1,52 @@
+"""results/ keeps what was measured; docs/RESULTS.md and the figure must say the same."""
+
+import json
+import re
+import subprocess
+import sys
+
+from conftest import REPOSITORY
+
+BIRDS = REPOSITORY / "results/cub"
+METHODS = ("vd", "deepvoro", "deepvoro++")
+
+
+def birds(method, shots):
+    return json.loads((BIRDS / f"{method}-{shots}.json").read_text())
+
+
+def test_the_document_has_the_accuracies_of_the_files():
+    section = (REPOSITORY / "docs/RESULTS.md").read_text().split("## Birds, from photographs")[1]
+    row = next(line for line in section.splitlines() if line.startswith("| here |"))
+    written = re.findall(r"(\d+\.\d+) ± (\d+\.\d+)", row)
+    kept = [birds(method, shots) for shots in (1, 5) for method in METHODS]
+    assert written == [(f"{result['accuracy']:.2f}", f"{result['ci95']:.2f}") for result in kept]
+    assert [result["members"] for result in kept] == [
+        int(number) for number in re.findall(r"\| (\d+)", next(
+            line for line in section.splitlines() if line.startswith("| members |")))]
+
+
+def test_accuracies_are_the_means_of_their_episodes():
+    for shots in (1, 5):
+        for method in METHODS:
+            result = birds(method, shots)
+            episodes = result["episode_accuracy"]
+            assert len(episodes) == result["episodes"] == 2000
+            assert abs(sum(episodes) / len(episodes) - result["accuracy"]) < 1e-9
+
+
+def test_the_order_of_the_methods_holds(deepvoro):
+    for lower, higher in zip(METHODS, METHODS[1:]):
+        text = deepvoro("compare", BIRDS / f"{lower}-1.json", BIRDS / f"{higher}-1.json").stdout
+        assert "B is better, p < 0.001" in text
+
+
+def words_of(figure):
+    return re.findall(r"<text[^>]*>([^<]*)</text>", figure.read_text())
+
+
+def test_the_figure_is_drawn_from_the_files(tmp_path):
+    drawn = tmp_path / "birds.svg"
+    subprocess.run([sys.executable, REPOSITORY / "scripts/figures/cub.py", BIRDS, drawn], check=True)
+    assert "1-shot, novel" in words_of(drawn)
+    assert words_of(drawn) == words_of(BIRDS / "birds.svg")
