@@ -1,4 +1,4 @@
-#include "few_shot_validation.hpp"
+#include "deepvoro/study/few_shot_validation.hpp"
 
 #include <algorithm>
 #include <array>
