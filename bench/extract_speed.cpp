@@ -10,23 +10,14 @@
 #include <vector>
 
 #include "deepvoro/backbone/backbone.hpp"
-#include "deepvoro/core/files.hpp"
 #include "deepvoro/features/npy.hpp"
+#include "tests/backbone/pictures_of_npy.hpp"
 
 int main(int argc, char** argv) try {
   using namespace deepvoro;
   using Clock = std::chrono::steady_clock;
   if (argc != 5) return 2;
-  const MappedFile file(argv[2]);
-  const NpyHeader header = parse_npy_header(file.bytes(), argv[2]);
-  const std::size_t side = header.shape[1];
-  const std::size_t bytes = side * side * 3;
-  std::vector<Image> pictures;
-  for (std::size_t i = 0; i < header.shape[0]; ++i) {
-    const auto* first =
-        reinterpret_cast<const std::uint8_t*>(file.bytes().data()) + header.data_offset + i * bytes;
-    pictures.push_back({side, side, {first, first + bytes}});
-  }
+  const std::vector<Image> pictures = testing::pictures_of_npy(argv[2]);
   const auto threads = static_cast<unsigned>(std::stoul(argv[4]));
   const auto backbone = backbone_library().open(argv[1], {.threads = threads});
   std::vector<float> features(pictures.size() * backbone->dim());

@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "checkpoint.hpp"
-#include "core/json_file.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/backbone/collections.hpp"
 #include "deepvoro/core/error.hpp"
@@ -26,6 +25,7 @@
 #include "deepvoro/features/store.hpp"
 #include "deepvoro/image/dataset.hpp"
 #include "features/formats/half.hpp"
+#include "features/store_files.hpp"
 
 namespace deepvoro {
 namespace {
@@ -340,24 +340,18 @@ class Extractor {
   }
 
   void write_labels() const {
-    for (const auto& [split, pictures] : splits_) {
-      const std::vector<std::int64_t> labels = pictures.labels();
-      const std::array<std::uint64_t, 1> shape{labels.size()};
-      write_npy(request_.store / split / "labels.npy", "<i8", shape,
-                std::as_bytes(std::span(labels)));
-    }
+    for (const auto& [split, pictures] : splits_)
+      write_store_labels(request_.store, split, pictures.labels());
   }
 
   void write_description() const {
-    json splits = json::object();
+    std::map<std::string, FeatureStore::Split> splits;
     for (const auto& [split, pictures] : splits_)
-      splits[split] = {{"samples", pictures.size()}, {"classes", pictures.dataset().classes()}};
-    const json store{{"format", "deepvoro-store"}, {"version", 1},
-                     {"dim", backbone_.dim()},     {"views", views_},
-                     {"splits", splits},           {"provenance", provenance_}};
-    AtomicFile out(request_.store / "store.json");
-    out.write(json_text(store));
-    out.commit();
+      splits[split] = {.samples = pictures.size(), .classes = pictures.dataset().classes()};
+    write_store_description(request_.store, {.dim = backbone_.dim(),
+                                             .views = views_,
+                                             .splits = std::move(splits),
+                                             .provenance = provenance_});
   }
 
   const Extraction& request_;
@@ -366,7 +360,7 @@ class Extractor {
   std::atomic<std::int64_t> cache_bytes_left_{kCacheBytes};
   std::map<std::string, Pictures> splits_;
   std::vector<std::string> views_;
-  json provenance_;
+  json provenance_ = json::object();
   ExtractionResult result_;
   std::size_t total_ = 0;
   std::chrono::steady_clock::time_point start_;

@@ -193,6 +193,12 @@ class Measurement {
 
 }  // namespace
 
+void check(const ReliabilityRequest& request, Method method) {
+  const bool can_be_measured = method == Method::vd || method == Method::deepvoro;
+  if (request.asks_for_something() && !can_be_measured)
+    throw usage_error("--calibration and --open-set go with methods vd and deepvoro alone");
+}
+
 Reliability measure_reliability(const Arena& arena, const Pool& members,
                                 const ReliabilityRequest& request, const Progress& progress) {
   Measurement measurement(arena, members, request);

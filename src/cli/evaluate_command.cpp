@@ -54,7 +54,6 @@ struct EvaluateCommand {
  private:
   [[nodiscard]] std::vector<Evaluation> requests() const;
   void measure(const FeatureStore& features, EvaluationResult& result) const;
-  void check_reliability() const;
   void note_other_shots() const;
 };
 
@@ -69,16 +68,9 @@ std::vector<Evaluation> EvaluateCommand::requests() const {
   return all.evaluations();
 }
 
-void EvaluateCommand::check_reliability() const {
-  if (!reliability.calibration && !reliability.open_set) return;
-  for (const std::string& method : series.methods)
-    if (method != "vd" && method != "deepvoro")
-      throw usage_error("--calibration and --open-set go with methods vd and deepvoro alone");
-}
-
 // How far the probabilities that a classifier would give can be trusted.
 void EvaluateCommand::measure(const FeatureStore& features, EvaluationResult& result) const {
-  if (!reliability.calibration && !reliability.open_set) return;
+  if (!reliability.asks_for_something()) return;
   const Evaluation& one = result.request;
   const EpisodeList drawn = draw_episodes(features, one.split, one.plan);
   ReliabilityRequest with_seed = reliability;
@@ -160,7 +152,7 @@ void EvaluateCommand::note_other_shots() const {
 
 void EvaluateCommand::run() const {
   const std::vector<Evaluation> all = requests();
-  check_reliability();
+  for (const Evaluation& one : all) check(reliability, one.method);
   if (all.size() > 1 && !scores.empty())
     throw usage_error("--scores takes one method and one number of shots at a time");
   const FeatureStore features(store);

@@ -13,8 +13,8 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/core/parallel.hpp"
+#include "deepvoro/study/few_shot_validation.hpp"
 #include "episode_options.hpp"
-#include "few_shot_validation.hpp"
 #include "progress_bar.hpp"
 #include "stopped_note.hpp"
 

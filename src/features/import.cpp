@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/json_file.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
@@ -18,6 +17,7 @@
 #include "formats/class_names.hpp"
 #include "formats/feature_table.hpp"
 #include "formats/half.hpp"
+#include "store_files.hpp"
 
 namespace deepvoro {
 namespace {
@@ -195,16 +195,10 @@ class Importer {
   void run() {
     for (const std::string& split : splits_of(options_)) add_split(split);
     refuse_equal_splits();
-    const json store{{"format", "deepvoro-store"},
-                     {"version", 1},
-                     {"dim", dim_},
-                     {"views", views_of(options_, options_.sources.front().split)},
-                     {"splits", splits_},
-                     {"provenance", provenance()}};
-    AtomicFile out(folder_ / "store.json");
-    // File names and notes may be in any encoding; what is not UTF-8 is replaced.
-    out.write(json_text(store));
-    out.commit();
+    write_store_description(folder_, {.dim = dim_,
+                                      .views = views_of(options_, options_.sources.front().split),
+                                      .splits = splits_,
+                                      .provenance = provenance()});
   }
 
  private:
@@ -270,10 +264,9 @@ class Importer {
     std::vector<std::int64_t> indices;
     for (const std::int64_t label : labels.values())
       indices.push_back(std::ranges::lower_bound(distinct, label) - distinct.begin());
-    const std::array<std::uint64_t, 1> shape{indices.size()};
-    write_npy(folder_ / split / "labels.npy", "<i8", shape, std::as_bytes(std::span(indices)));
-    splits_[split] = {{"samples", indices.size()},
-                      {"classes", class_names(split, distinct, labels.file())}};
+    write_store_labels(folder_, split, indices);
+    splits_[split] = {.samples = indices.size(),
+                      .classes = class_names(split, distinct, labels.file())};
   }
 
   [[nodiscard]] std::vector<std::string> class_names(const std::string& split,
@@ -314,7 +307,7 @@ class Importer {
   fs::path folder_;
   ArrayNames names_;
   std::size_t dim_ = 0;
-  json splits_ = json::object();
+  std::map<std::string, FeatureStore::Split> splits_;
   json sources_ = json::array();
   json label_files_ = json::array();
 };

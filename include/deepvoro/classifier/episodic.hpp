@@ -4,6 +4,7 @@
 #include <string>
 
 #include "deepvoro/ensemble/engine.hpp"
+#include "deepvoro/ensemble/pool.hpp"
 #include "deepvoro/episodes/reliability.hpp"
 
 namespace deepvoro {
@@ -12,7 +13,12 @@ struct ReliabilityRequest {
   bool calibration = false;
   bool open_set = false;
   std::uint32_t seed = 0;  // of the queries from outside
+
+  [[nodiscard]] bool asks_for_something() const { return calibration || open_set; }
 };
+
+// Throws a usage error when something is asked for that is not measured of this method.
+void check(const ReliabilityRequest& request, Method method);
 
 // Fits a classifier on the support of every episode, with its own temperature and threshold, and
 // asks it the episode's queries. For the open set as many others are drawn from the classes that

@@ -1,17 +1,16 @@
-#include "few_shot_validation.hpp"
+#include "deepvoro/study/few_shot_validation.hpp"
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
-#include "deepvoro/core/files.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/features/npy.hpp"
 #include "deepvoro/image/dataset.hpp"
 #include "deepvoro/image/view.hpp"
 #include "deepvoro/study/evaluate.hpp"
+#include "features/store_files.hpp"
 
 namespace deepvoro {
 namespace {
@@ -65,17 +64,9 @@ void FewShotValidation::write_store(Backbone& backbone) const {
   write_npy(scratch_ / "val" / (std::string(kView) + ".npy"), "<f4",
             std::array<std::uint64_t, 2>{pictures_.size(), dim},
             std::as_bytes(std::span(features)));
-  write_npy(scratch_ / "val/labels.npy", "<i8", std::array<std::uint64_t, 1>{labels_.size()},
-            std::as_bytes(std::span(labels_)));
-  const nlohmann::json store{
-      {"format", "deepvoro-store"},
-      {"version", 1},
-      {"dim", dim},
-      {"views", {kView}},
-      {"splits", {{"val", {{"samples", labels_.size()}, {"classes", classes_}}}}}};
-  AtomicFile out(scratch_ / "store.json");
-  out.write(store.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
-  out.commit();
+  write_store_labels(scratch_, "val", labels_);
+  write_store_description(
+      scratch_, {.dim = dim, .views = {kView}, .splits = {{"val", {labels_.size(), classes_}}}});
 }
 
 double FewShotValidation::accuracy_percent(Backbone& backbone) const {

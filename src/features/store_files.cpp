@@ -1,0 +1,42 @@
+#include "store_files.hpp"
+
+#include <array>
+
+#include "core/json_file.hpp"
+#include "deepvoro/core/files.hpp"
+#include "deepvoro/features/npy.hpp"
+
+namespace deepvoro {
+namespace {
+
+using nlohmann::json;
+
+json splits_json(const std::map<std::string, FeatureStore::Split>& splits) {
+  json entries = json::object();
+  for (const auto& [name, split] : splits)
+    entries[name] = {{"samples", split.samples}, {"classes", split.classes}};
+  return entries;
+}
+
+}  // namespace
+
+void write_store_description(const std::filesystem::path& store,
+                             const StoreDescription& description) {
+  const json document{{"format", "deepvoro-store"},
+                      {"version", 1},
+                      {"dim", description.dim},
+                      {"views", description.views},
+                      {"splits", splits_json(description.splits)},
+                      {"provenance", description.provenance}};
+  AtomicFile out(store / "store.json");
+  out.write(json_text(document));
+  out.commit();
+}
+
+void write_store_labels(const std::filesystem::path& store, const std::string& split,
+                        std::span<const std::int64_t> labels) {
+  const std::array<std::uint64_t, 1> shape{labels.size()};
+  write_npy(store / split / "labels.npy", "<i8", shape, std::as_bytes(labels));
+}
+
+}  // namespace deepvoro

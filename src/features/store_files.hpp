@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "deepvoro/features/store.hpp"
+
+namespace deepvoro {
+
+struct StoreDescription {
+  std::size_t dim = 0;
+  std::vector<std::string> views;
+  std::map<std::string, FeatureStore::Split> splits;
+  nlohmann::json provenance = nlohmann::json::object();
+};
+
+// store.json, which makes a store of the folder.
+void write_store_description(const std::filesystem::path& store,
+                             const StoreDescription& description);
+
+// Class index of each sample of a split, whose folder is there.
+void write_store_labels(const std::filesystem::path& store, const std::string& split,
+                        std::span<const std::int64_t> labels);
+
+}  // namespace deepvoro
