@@ -208,6 +208,10 @@ class Extractor {
   void go_on() {
     const FeatureStore store(request_.store);
     provenance_ = json::parse(store.provenance_json());
+    if (!provenance_.is_object())
+      throw data_error(
+          fmt::format("{}: does not say what its features were made from; choose another --out",
+                      request_.store.string()));
     const json skipped = provenance_.value("skipped", json::object());
     for (auto& [split, pictures] : splits_)
       pictures.leave_out(bad_pictures(skipped.value(split, json::array())));

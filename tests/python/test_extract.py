@@ -187,6 +187,18 @@ def test_models_sizes_and_pictures_do_not_mix(extract, pictures, tmp_path):
     assert files_of(tmp_path / "store") == before
 
 
+@pytest.mark.parametrize("provenance", [None, [], "by hand"])
+def test_a_store_of_unknown_origin_is_not_added_to(extract, tmp_path, provenance):
+    assert extract(views="s32_r0_f0").returncode == 0
+    description = tmp_path / "store/store.json"
+    description.write_text(json.dumps({**json.loads(description.read_text()), "provenance": provenance}))
+    before = files_of(tmp_path / "store")
+    process = extract()
+    assert process.returncode == 3, process.stderr
+    assert "made from" in process.stderr and "--out" in process.stderr
+    assert files_of(tmp_path / "store") == before
+
+
 def test_one_collection_is_one_split(extract, pictures, tmp_path):
     for flags, split in [((), "novel"), (("--split", "val"), "val")]:
         out = tmp_path / split
