@@ -12,6 +12,7 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/ensemble/pool.hpp"
+#include "views_option.hpp"
 
 namespace deepvoro {
 namespace {
@@ -116,7 +117,8 @@ void add_fit_command(CLI::App& program) {
       ->required();
   app->add_option("--out", command->out, "classifier file to write (.dv)")->required();
   app->add_option("--views", command->views,
-                  "ways to look at each picture: 1, 4, 16, 64, or names with commas")
+                  "ways to look at each picture: 1, 4, 8, 16, 64, or names with commas")
+      ->check(views_text())
       ->capture_default_str();
   app->add_option("--pool", command->pool,
                   "JSON file of members, instead of every view with the eight transformations");

@@ -113,6 +113,19 @@ def test_numbers_of_views(fit, views, names):
     assert read(fit("--views", views))[0]["views"] == names
 
 
+@pytest.mark.parametrize("views", ["8", "64"])
+def test_other_numbers_of_views(fit, views):
+    assert len(read(fit("--views", views))[0]["views"]) == int(views)
+
+
+@pytest.mark.parametrize("views", ["3", "0", "1,4", ""])
+@pytest.mark.parametrize("command", [("fit",), ("extract", "--model", "any.safetensors")], ids=lambda words: words[0])
+def test_numbers_of_views_that_there_are_not(deepvoro, pictures, tmp_path, command, views):
+    name, *flags = command
+    process = deepvoro(name, pictures / "support", *flags, "--views", views, "--out", tmp_path / "out")
+    assert_one_line(process, 2, "--views", f"'{views}'", "1, 4, 8, 16 and 64")
+
+
 def test_adding_and_removing_give_the_bytes_of_fitting_at_once(deepvoro, fit, pictures, tmp_path):
     whole = fit(name="whole")
     part = tmp_path / "part"
