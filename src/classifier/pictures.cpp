@@ -98,7 +98,10 @@ std::vector<NamedPicture> pictures_at(const fs::path& path) {
     throw data_error(
         fmt::format("{}: cannot be read: {}", error.path1().string(), error.code().message()));
   }
-  if (pictures.empty()) throw data_error(fmt::format("{}: holds no pictures", path.string()));
+  if (pictures.empty())
+    throw data_error(fmt::format(
+        "{}: holds no pictures, files that end in .jpg, .jpeg or .png, not even in its folders",
+        path.string()));
   std::ranges::sort(pictures, {}, &NamedPicture::name);
   return pictures;
 }

@@ -27,16 +27,19 @@ std::vector<std::string> lines_of_input() {
   return lines;
 }
 
-// What a pattern stands for; the word itself where it stands for nothing or is none.
+// What a pattern stands for; the word itself where it is none.
 std::vector<std::string> expanded(const std::string& word) {
   std::error_code unreadable;
   if (fs::exists(word, unreadable) || word.find_first_of("*?[") == std::string::npos) return {word};
   ::glob_t found{};
-  const int status = ::glob(word.c_str(), GLOB_NOCHECK, nullptr, &found);
   std::vector<std::string> names;
-  if (status == 0) names.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  if (::glob(word.c_str(), 0, nullptr, &found) == 0)
+    names.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
-  return names.empty() ? std::vector<std::string>{word} : names;
+  if (names.empty())
+    throw data_error(
+        fmt::format("{}: no file has such a name; check the folder and the ending", word));
+  return names;
 }
 
 std::string calibration_text(const Classifier& classifier) {
@@ -128,7 +131,7 @@ std::vector<NamedPicture> pictures_named(const std::vector<std::string>& words) 
   for (const std::string& word : words)
     for (const std::string& path : word == "-" ? lines_of_input() : expanded(word))
       for (NamedPicture& picture : pictures_at(path)) pictures.push_back(std::move(picture));
-  if (pictures.empty()) throw data_error("no pictures are named");
+  if (pictures.empty()) throw data_error("no pictures are named on the standard input");
   return pictures;
 }
 

@@ -221,6 +221,22 @@ def test_bad_pictures_are_named_or_skipped(deepvoro, fit, pictures, model, tmp_p
     assert out.read_bytes() == before
 
 
+def test_names_that_stand_for_no_picture_are_told(deepvoro, fit, pictures, tmp_path):
+    file = fit()
+    before = file.read_bytes()
+    (tmp_path / "empty/within").mkdir(parents=True)
+    (tmp_path / "empty/notes.txt").write_text("no picture")
+    for query, words in (
+        (f"{tmp_path}/nothing/*.jpg", ("nothing/*.jpg: no file", "ending")),
+        (f"{pictures}/query/ant/[7-9].png", ("[7-9].png: no file",)),
+        (tmp_path / "empty", ("empty: holds no pictures", ".jpg")),
+    ):
+        for command in (("predict", file), ("predict", file, pictures / "query"), ("add", file, "dog")):
+            assert_one_line(deepvoro(*command, query, "--skip-bad"), 3, *words)
+    assert_one_line(deepvoro("predict", file, "-"), 3, "no pictures", "standard input")
+    assert file.read_bytes() == before
+
+
 def test_wrong_classes_are_told(deepvoro, fit, pictures, model, tmp_path):
     file = fit()
     before = file.read_bytes()
