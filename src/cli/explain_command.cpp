@@ -19,6 +19,9 @@ using nlohmann::ordered_json;
 using Parts = std::vector<Explanation::Part>;
 
 constexpr const char* kFooter = R"(
+Shown are the distance beside the one beyond which a picture is unknown, the influence of every class (minus its distance),
+how views and transformations voted, and the nearest pictures. Distances are means over the members.
+
 Examples:
   deepvoro explain birds.dv garden.jpg
   deepvoro explain birds.dv garden.jpg --neighbours 10 --json)";
@@ -102,11 +105,19 @@ void print_level(const Classifier& fitted, const std::string& level, const Parts
   }
 }
 
+std::string distance_text(const Classifier& fitted, const Prediction& prediction) {
+  const std::string distance =
+      fmt::format("mean distance {:.4f}", -prediction.influence[prediction.label]);
+  if (fitted.classes().size() < 2) return distance + "; with one class nothing is unknown";
+  return fmt::format("{}, unknown beyond {:.4f}: predict --reject answers {}", distance,
+                     -fitted.calibration().threshold,
+                     prediction.unknown ? "unknown" : fitted.classes()[prediction.label]);
+}
+
 void print(const Classifier& fitted, const Explanation& explanation, const std::string& picture) {
   const Prediction& prediction = explanation.prediction;
-  fmt::print("{}: {}, probability {:.4f}{}\n\n", picture, fitted.classes()[prediction.label],
-             prediction.probabilities[prediction.label],
-             prediction.unknown ? "; farther than the threshold, so unknown with --reject" : "");
+  fmt::print("{}: {}, probability {:.4f}\n{}\n\n", picture, fitted.classes()[prediction.label],
+             prediction.probabilities[prediction.label], distance_text(fitted, prediction));
   std::vector<std::size_t> order = largest_first(prediction.influence);
   const std::size_t hidden = order.size() - std::min(order.size(), kShownClasses);
   order.resize(order.size() - hidden);

@@ -42,6 +42,12 @@ def pictures(tmp_path_factory):
     return folder
 
 
+def only(class_folder, folder):
+    """A folder with this class alone."""
+    shutil.copytree(class_folder, folder / class_folder.name)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     return make_model(tmp_path_factory.mktemp("model") / "model.safetensors", seed=1)[0]
@@ -289,3 +295,20 @@ def test_explanation_says_who_voted_and_what_is_near(deepvoro, fit, pictures):
     text = deepvoro("explain", file, picture).stdout
     for word in ("bee/2.png", "influence", "s32_r0_f1", "w1_b0_l0.5", "vd", "votes"):
         assert word in text
+
+
+def test_explanation_tells_the_distance_from_the_unknown(deepvoro, fit, pictures, tmp_path):
+    file = fit()
+    stranger = tmp_path / "stranger.png"
+    Image.new("RGB", (45, 50), "white").save(stranger)
+    answered = set()
+    for picture in (pictures / "query/bee/1.png", stranger):
+        explained = json.loads(deepvoro("explain", file, picture, "--json").stdout)
+        [[_, answer]] = answers(deepvoro("predict", file, picture, "--reject"))
+        distance, threshold = -max(explained["influence"].values()), -explained["threshold"]
+        expected = f"mean distance {distance:.4f}, unknown beyond {threshold:.4f}: predict --reject answers {answer}"
+        assert deepvoro("explain", file, picture).stdout.splitlines()[1] == expected
+        answered.add(answer)
+    assert answered == {"bee", "unknown"}
+    one = fit(support=only(pictures / "support/bee", tmp_path / "one"), name="one")
+    assert deepvoro("explain", one, stranger).stdout.splitlines()[1].endswith("; with one class nothing is unknown")
