@@ -22,6 +22,9 @@ constexpr const char* kAddFooter = R"(
 The file becomes what fitting everything at once would have made, byte for byte; the earlier pictures are not needed.
 PICTURE is a file, a folder, a pattern, or - for a list on the standard input; or a feature store that has the class.
 
+A picture goes by its file name; one in a folder by its path below that. Where the class has one of that name already, nothing
+is added: rename the new one, or remove the class and add all of it again.
+
 Examples:
   deepvoro add birds.dv kingfisher pictures/kingfisher
   deepvoro add birds.dv robin another.jpg)";

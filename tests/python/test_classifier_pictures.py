@@ -273,6 +273,18 @@ def test_wrong_classes_are_told(deepvoro, fit, pictures, model, tmp_path):
     assert file.read_bytes() == before
 
 
+def test_file_names_identify_pictures(deepvoro, fit, pictures):
+    file = fit()
+    before = file.read_bytes()
+    for again in (pictures / "query/bee/1.png", pictures / "query/bee", f"{pictures}/query/bee/*.png"):
+        assert_one_line(deepvoro("add", file, "bee", again), 3, "'bee'", ".png' twice", "rename")
+        assert file.read_bytes() == before
+    told = " ".join(deepvoro("add", "--help").stdout.split())
+    assert "goes by its file name" in told and "one of that name already, nothing is added" in told
+    # Below a folder the path is the name.
+    assert deepvoro("add", file, "bee", pictures / "query").returncode == 0
+
+
 def test_explanation_says_who_voted_and_what_is_near(deepvoro, fit, pictures):
     file = fit()
     picture = pictures / "support/bee/2.png"
