@@ -56,9 +56,12 @@ BackboneChoice suitable_backbone(std::span<const NamedPicture> pictures) {
   return {"quickdraw-conv4", "the pictures are drawings, grey and mostly paper"};
 }
 
-OpenedBackbone open_backbone(const std::string& name_or_file) {
+OpenedBackbone open_backbone(const std::string& name_or_file, const std::string& device) {
   const fs::path file = backbone_file(name_or_file);
-  OpenedBackbone opened{.file = file, .network = backbone_library().open(file, {}), .origin = {}};
+  OpenedBackbone opened{.file = file,
+                        .device = device,
+                        .network = backbone_library().open(file, {.device = device}),
+                        .origin = {}};
   // A name stays a name; a file has to be found from anywhere.
   opened.origin.backbone = file == fs::path(name_or_file)
                                ? fs::absolute(file).lexically_normal().string()
@@ -71,7 +74,8 @@ OpenedBackbone open_backbone(const std::string& name_or_file) {
   return opened;
 }
 
-OpenedBackbone open_backbone_of(const Classifier& classifier, const std::string& elsewhere) {
+OpenedBackbone open_backbone_of(const Classifier& classifier, const std::string& elsewhere,
+                                const std::string& device) {
   const FeatureOrigin& origin = classifier.origin();
   if (origin.backbone.empty() && elsewhere.empty())
     throw data_error(
@@ -90,7 +94,7 @@ OpenedBackbone open_backbone_of(const Classifier& classifier, const std::string&
         "that one with --backbone, or fit again",
         name, short_hash(sha256), origin.backbone.empty() ? "" : origin.backbone + ", ",
         origin.sha256.empty() ? "unknown" : short_hash(origin.sha256) + "..."));
-  return open_backbone(name);
+  return open_backbone(name, device);
 }
 
 }  // namespace deepvoro

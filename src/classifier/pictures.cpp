@@ -136,7 +136,7 @@ PictureFeatures features_of(std::span<const NamedPicture> pictures, const Pictur
   std::atomic<std::size_t> done = 0;
   parallel_for(threads, pictures.size(), 1, [&](std::size_t i, std::size_t, unsigned worker) {
     if (worker > 0 && !networks[worker])
-      networks[worker] = backbone_library().open(backbone.file, {});
+      networks[worker] = backbone_library().open(backbone.file, {.device = backbone.device});
     Backbone& network = worker > 0 ? *networks[worker] : *backbone.network;
     SeenPicture picture = seen(pictures[i], views, request.skip_bad);
     reasons[i] = picture.reason;

@@ -79,7 +79,7 @@ Classifier AddCommand::with_store(const Classifier& fitted) const {
 
 Classifier AddCommand::with_pictures(const Classifier& fitted) const {
   const std::vector<NamedPicture> named = pictures_named(pictures);
-  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone);
+  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone, options.device);
   const PictureFeatures features = look_at(named, fitted.views(), options, backbone);
   NamedSamples samples{.classes = {class_name}, .labels = {}, .names = {}, .rows = features.rows()};
   for (const std::size_t i : features.pictures) {

@@ -61,6 +61,10 @@ std::string calibration_text(const Classifier& classifier) {
 
 void add_picture_options(CLI::App& app, PictureOptions& options, const std::string& backbone_help) {
   app.add_option("--backbone", options.backbone, backbone_help);
+  app.add_option("--device", options.device,
+                 "cpu or cuda, which is faster and rounds features otherwise")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
   app.add_option("--split", options.split,
                  "split of a feature store [the only one, or else novel]");
   app.add_flag("--skip-bad", options.skip_bad, "leave out pictures that cannot be read");

@@ -15,6 +15,7 @@ namespace deepvoro {
 // What the commands that look at pictures have in common on the command line.
 struct PictureOptions {
   std::string backbone;
+  std::string device = "cpu";
   std::string split;
   bool skip_bad = false;
   unsigned threads = 1;

@@ -147,7 +147,7 @@ void ExplainCommand::run() {
   if (pictures.size() != 1)
     throw usage_error(
         fmt::format("{}: holds {} pictures; explain takes one", picture, pictures.size()));
-  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone);
+  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone, options.device);
   const PictureFeatures features = look_at(pictures, fitted.views(), options, backbone);
   std::vector<std::span<const float>> query(features.views.begin(), features.views.end());
   const Explanation explanation = fitted.explain(query, neighbours);

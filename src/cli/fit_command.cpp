@@ -74,7 +74,7 @@ Classifier FitCommand::of_pictures() const {
   const BackboneChoice choice = options.backbone.empty()
                                     ? suitable_backbone(pictures)
                                     : BackboneChoice{options.backbone, "as asked for"};
-  const OpenedBackbone backbone = open_backbone(choice.name);
+  const OpenedBackbone backbone = open_backbone(choice.name, options.device);
   std::vector<std::string> view_names;
   for (const View& view : parse_views(views, SizeRule::release, backbone.network->input_size()))
     view_names.push_back(name(view));

@@ -68,7 +68,7 @@ PredictCommand::Answers PredictCommand::of_store(const Classifier& fitted) const
 
 PredictCommand::Answers PredictCommand::of_pictures(const Classifier& fitted) const {
   const std::vector<NamedPicture> pictures = pictures_named(queries);
-  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone);
+  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone, options.device);
   const PictureFeatures features = look_at(pictures, fitted.views(), options, backbone);
   Answers answers{.names = {}, .predictions = fitted.predict(features.rows(), options.threads)};
   for (const std::size_t i : features.pictures) answers.names.push_back(pictures[i].where);

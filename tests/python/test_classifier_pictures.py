@@ -243,6 +243,18 @@ def test_names_that_stand_for_no_picture_are_told(deepvoro, fit, pictures, tmp_p
     assert file.read_bytes() == before
 
 
+def test_device(deepvoro, fit, pictures, model, tmp_path):
+    file = fit("--device", "cpu")
+    assert file.read_bytes() == fit(name="default").read_bytes()
+    query = pictures / "query/ant/0.png"
+    commands = [("fit", pictures / "support", "--backbone", model, "--out", tmp_path / "cuda.dv"), ("predict", file, query),
+                ("add", file, "dog", query), ("explain", file, query)]
+    for command in commands:
+        assert_one_line(deepvoro(*command, "--device", "abacus"), 2, "--device", "abacus", "cpu", "cuda")
+        if not torch.cuda.is_available():
+            assert_one_line(deepvoro(*command, "--device", "cuda"), 2, "--device cuda", "--device cpu")
+
+
 def test_wrong_classes_are_told(deepvoro, fit, pictures, model, tmp_path):
     file = fit()
     before = file.read_bytes()

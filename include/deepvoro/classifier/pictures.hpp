@@ -42,15 +42,18 @@ struct BackboneChoice {
 // A network, which computes on one thread, with what a classifier remembers of it.
 struct OpenedBackbone {
   std::filesystem::path file;
+  std::string device;  // "cpu" or "cuda"
   std::unique_ptr<Backbone> network;
   FeatureOrigin origin;
 };
 // By name or file.
-[[nodiscard]] OpenedBackbone open_backbone(const std::string& name_or_file);
+[[nodiscard]] OpenedBackbone open_backbone(const std::string& name_or_file,
+                                           const std::string& device = "cpu");
 // The one that made a classifier's features; `elsewhere` is where it lies now, if not empty. One of
 // another hash is a data error.
 [[nodiscard]] OpenedBackbone open_backbone_of(const Classifier& classifier,
-                                              const std::string& elsewhere);
+                                              const std::string& elsewhere,
+                                              const std::string& device = "cpu");
 
 // What a classifier sees of pictures.
 struct PictureFeatures {
@@ -69,8 +72,8 @@ struct PictureRequest {
 };
 
 // Every thread has a network of its own and looks at whole pictures, each by itself. So features of
-// a picture do not depend on other pictures or on the number of threads, not even by rounding. They
-// are rounded to float16, as those of a feature store are.
+// a picture do not depend on other pictures or on the number of threads, on the CPU not even by
+// rounding. They are rounded to float16, as those of a feature store are.
 [[nodiscard]] PictureFeatures features_of(std::span<const NamedPicture> pictures,
                                           const PictureRequest& request,
                                           const OpenedBackbone& backbone,
