@@ -14,6 +14,7 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "episode_options.hpp"
+#include "stopped_note.hpp"
 
 namespace deepvoro {
 namespace {
@@ -78,8 +79,9 @@ Classifier AddCommand::with_store(const Classifier& fitted) const {
 }
 
 Classifier AddCommand::with_pictures(const Classifier& fitted) const {
+  const StoppedNote note;
   const std::vector<NamedPicture> named = pictures_named(pictures);
-  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone, options.device);
+  const OpenedBackbone backbone = load_backbone_of(fitted, options);
   const PictureFeatures features = look_at(named, fitted.views(), options, backbone);
   NamedSamples samples{.classes = {class_name}, .labels = {}, .names = {}, .rows = features.rows()};
   for (const std::size_t i : features.pictures) {

@@ -12,6 +12,7 @@
 #include "deepvoro/features/transform.hpp"
 #include "episode_options.hpp"
 #include "progress_bar.hpp"
+#include "status_line.hpp"
 
 namespace deepvoro {
 namespace {
@@ -55,6 +56,11 @@ std::string calibration_text(const Classifier& classifier) {
       "their class",
       numbers, calibration.samples, calibration.correct,
       100.0 * static_cast<double>(calibration.correct) / static_cast<double>(calibration.samples));
+}
+
+// Without folders: it has to fit on a line.
+std::string loading_text(const fs::path& backbone) {
+  return "loading " + backbone.filename().string();
 }
 
 }  // namespace
@@ -137,6 +143,17 @@ std::vector<NamedPicture> pictures_named(const std::vector<std::string>& words) 
       for (NamedPicture& picture : pictures_at(path)) pictures.push_back(std::move(picture));
   if (pictures.empty()) throw data_error("no pictures are named on the standard input");
   return pictures;
+}
+
+OpenedBackbone load_backbone(const std::string& name, const PictureOptions& options) {
+  const StatusLine status(loading_text(name));
+  return open_backbone(name, options.device);
+}
+
+OpenedBackbone load_backbone_of(const Classifier& classifier, const PictureOptions& options) {
+  const std::string& moved_to = options.backbone;
+  const StatusLine status(loading_text(moved_to.empty() ? classifier.origin().backbone : moved_to));
+  return open_backbone_of(classifier, moved_to, options.device);
 }
 
 PictureFeatures look_at(const std::vector<NamedPicture>& pictures,

@@ -50,6 +50,12 @@ void check_same_origin(const FeatureStore& store, const Classifier& classifier);
 // them on the standard input.
 [[nodiscard]] std::vector<NamedPicture> pictures_named(const std::vector<std::string>& words);
 
+// A network, by its name or file or the one of a classifier; a line on a terminal says that it is
+// being loaded.
+[[nodiscard]] OpenedBackbone load_backbone(const std::string& name, const PictureOptions& options);
+[[nodiscard]] OpenedBackbone load_backbone_of(const Classifier& classifier,
+                                              const PictureOptions& options);
+
 // Features with a progress bar; says on stderr what was skipped. None left is a data error.
 [[nodiscard]] PictureFeatures look_at(const std::vector<NamedPicture>& pictures,
                                       const std::vector<std::string>& views,

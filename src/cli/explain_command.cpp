@@ -11,6 +11,7 @@
 
 #include "classifier_options.hpp"
 #include "deepvoro/core/error.hpp"
+#include "stopped_note.hpp"
 
 namespace deepvoro {
 namespace {
@@ -37,6 +38,9 @@ struct ExplainCommand {
   PictureOptions options;
 
   void run();
+
+ private:
+  [[nodiscard]] Explanation of_picture(const Classifier& fitted) const;
 };
 
 ordered_json by_class(const Classifier& fitted, const auto& values) {
@@ -141,16 +145,21 @@ void print(const Classifier& fitted, const Explanation& explanation, const std::
     fmt::print("{:<{}}  {:>8.4f}\n", names[i + 1], width, explanation.neighbours[i].distance);
 }
 
-void ExplainCommand::run() {
-  const Classifier fitted = Classifier::load(classifier);
+Explanation ExplainCommand::of_picture(const Classifier& fitted) const {
+  const StoppedNote note;
   const std::vector<NamedPicture> pictures = pictures_at(picture);
   if (pictures.size() != 1)
     throw usage_error(
         fmt::format("{}: holds {} pictures; explain takes one", picture, pictures.size()));
-  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone, options.device);
+  const OpenedBackbone backbone = load_backbone_of(fitted, options);
   const PictureFeatures features = look_at(pictures, fitted.views(), options, backbone);
   std::vector<std::span<const float>> query(features.views.begin(), features.views.end());
-  const Explanation explanation = fitted.explain(query, neighbours);
+  return fitted.explain(query, neighbours);
+}
+
+void ExplainCommand::run() {
+  const Classifier fitted = Classifier::load(classifier);
+  const Explanation explanation = of_picture(fitted);
   if (as_json)
     fmt::print("{}\n", to_json(fitted, explanation, picture)
                            .dump(1, ' ', false, ordered_json::error_handler_t::replace));

@@ -12,6 +12,7 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/ensemble/pool.hpp"
+#include "stopped_note.hpp"
 #include "views_option.hpp"
 
 namespace deepvoro {
@@ -69,12 +70,13 @@ Classifier FitCommand::of_store() const {
 }
 
 Classifier FitCommand::of_pictures() const {
+  const StoppedNote note;
   const ImageDataset dataset = ImageDataset::open(support);
   const std::vector<NamedPicture> pictures = pictures_of(dataset);
   const BackboneChoice choice = options.backbone.empty()
                                     ? suitable_backbone(pictures)
                                     : BackboneChoice{options.backbone, "as asked for"};
-  const OpenedBackbone backbone = open_backbone(choice.name, options.device);
+  const OpenedBackbone backbone = load_backbone(choice.name, options);
   std::vector<std::string> view_names;
   for (const View& view : parse_views(views, SizeRule::release, backbone.network->input_size()))
     view_names.push_back(name(view));

@@ -3,11 +3,13 @@ import csv
 import io
 import json
 import shutil
+import signal
 import subprocess
 
 import numpy as np
 import pytest
 from PIL import Image
+from terminal import run_on_terminal
 from test_classifier import assert_one_line, read, rows_of_csv
 
 torch = pytest.importorskip("torch", reason="apt-get install python3-torch")
@@ -253,6 +255,22 @@ def test_device(deepvoro, fit, pictures, model, tmp_path):
         assert_one_line(deepvoro(*command, "--device", "abacus"), 2, "--device", "abacus", "cpu", "cuda")
         if not torch.cuda.is_available():
             assert_one_line(deepvoro(*command, "--device", "cuda"), 2, "--device cuda", "--device cpu")
+
+
+def test_loading_is_shown_and_can_be_stopped(fit, pictures, model, tmp_path):
+    file = fit()
+    before = file.read_bytes()
+    query = pictures / "query/ant/2.png"
+    out = tmp_path / "stopped.dv"
+    commands = [("fit", pictures / "support", "--backbone", model, "--views", 64, "--out", out), ("predict", file, query),
+                ("add", file, "dog", query), ("explain", file, query)]
+    for command in commands:
+        code, shown = run_on_terminal([PROGRAM, *command], ctrl_c_at=f"loading {model.name} ...")
+        assert code == -signal.SIGINT
+        assert shown.endswith("\r\033[Kdeepvoro: stopped; nothing was written\r\n")
+    assert not out.exists() and file.read_bytes() == before
+    code, shown = run_on_terminal([PROGRAM, *commands[1]])
+    assert code == 0 and shown.startswith(f"loading {model.name} ...\r\033[K") and shown.endswith("\r\033[K")
 
 
 def test_wrong_classes_are_told(deepvoro, fit, pictures, model, tmp_path):
