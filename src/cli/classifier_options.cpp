@@ -165,6 +165,8 @@ PictureFeatures look_at(const std::vector<NamedPicture>& pictures,
   bar.reset();
   for (const std::string& skipped : features.skipped) fmt::print(stderr, "skipped {}\n", skipped);
   if (features.pictures.empty()) throw data_error("not one of the pictures can be read");
+  if (const auto warning = warning_of_colours(backbone.origin, features))
+    fmt::print(stderr, "{}\n", *warning);
   return features;
 }
 

@@ -56,7 +56,8 @@ void check_same_origin(const FeatureStore& store, const Classifier& classifier);
 [[nodiscard]] OpenedBackbone load_backbone_of(const Classifier& classifier,
                                               const PictureOptions& options);
 
-// Features with a progress bar; says on stderr what was skipped. None left is a data error.
+// Features with a progress bar; says on stderr what was skipped, and whether the pictures are none
+// for the backbone. None left is a data error.
 [[nodiscard]] PictureFeatures look_at(const std::vector<NamedPicture>& pictures,
                                       const std::vector<std::string>& views,
                                       const PictureOptions& options,

@@ -186,6 +186,26 @@ def test_the_backbone_is_chosen_by_the_pictures(deepvoro, pictures, model, tmp_p
     assert "backbone resnet50" in process.stdout
 
 
+def test_colours_are_nothing_for_the_network_of_drawings(deepvoro, fit, pictures, tmp_path):
+    random = np.random.RandomState(2)
+    for name, paper in (("white", (255, 255, 255)), ("brown", (230, 215, 185))):
+        (tmp_path / "drawings" / name).mkdir(parents=True)
+        for i in range(3):
+            pixels = np.asarray(drawing(random), float)[:, :, None] / 255 * paper
+            Image.fromarray(pixels.astype(np.uint8)).save(tmp_path / f"drawings/{name}/{i}.png")
+    file = tmp_path / "drawings.dv"
+    fit_drawings = ("--backbone", "quickdraw-conv4", "--out", file)
+    process = deepvoro("fit", pictures / "support", *fit_drawings)
+    assert process.returncode == 0
+    assert process.stderr.startswith("warning: 7 of 7 pictures have colours") and process.stderr.count("\n") == 1
+    assert deepvoro("fit", tmp_path / "drawings", *fit_drawings).stderr == ""
+    query = pictures / "query/ant/0.png"
+    assert deepvoro("predict", file, tmp_path / "drawings", query).stderr == ""
+    for command in (("predict", file, query), ("explain", file, query), ("add", file, "ant", query)):
+        assert "1 of 1 pictures have colours" in deepvoro(*command).stderr
+    assert deepvoro("predict", fit(), query).stderr == ""
+
+
 def test_another_backbone_is_refused(deepvoro, fit, pictures, tmp_path):
     moved = tmp_path / "moved.safetensors"
     mine, _ = make_model(tmp_path / "mine.safetensors", seed=2)

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ struct NamedPicture {
 
 // Whether a picture is a drawing: grey, and at least half of it is paper, white or black.
 [[nodiscard]] bool is_drawing(const Image& image);
+
+// Whether a picture has colours that are none of light or paper: strong ones in a tenth of it.
+[[nodiscard]] bool is_coloured(const Image& image);
 
 // The backbone that suits pictures, and why.
 struct BackboneChoice {
@@ -60,6 +64,7 @@ struct PictureFeatures {
   std::vector<std::size_t> pictures;      // of those asked for, the ones that could be read
   std::vector<std::vector<float>> views;  // [views] of [pictures x dim]
   std::vector<std::string> skipped;       // the others: which, and why
+  std::size_t coloured = 0;               // of the pictures
   std::size_t dim = 0;
 
   [[nodiscard]] std::vector<MatrixView<const float>> rows() const;
@@ -78,5 +83,9 @@ struct PictureRequest {
                                           const PictureRequest& request,
                                           const OpenedBackbone& backbone,
                                           const Progress& progress = {});
+
+// Where most pictures have colours and the backbone is quickdraw-conv4, which has never seen any.
+[[nodiscard]] std::optional<std::string> warning_of_colours(const FeatureOrigin& origin,
+                                                            const PictureFeatures& features);
 
 }  // namespace deepvoro
