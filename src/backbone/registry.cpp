@@ -8,9 +8,11 @@
 #include <optional>
 
 #include "checkpoint.hpp"
+#include "core/json_file.hpp"
 #include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/backbone/install.hpp"
 #include "deepvoro/core/error.hpp"
+#include "features/json_fields.hpp"
 #include "library_folder.hpp"
 
 namespace deepvoro {
@@ -19,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kEnding = ".safetensors";
+constexpr const char* kAboutEnding = ".about.json";
 
 std::optional<fs::path> folder_named_by(const char* variable) {
   const char* value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nothing sets it
@@ -64,12 +67,29 @@ bool is_path(const std::string& text) {
          text.ends_with(kEnding) || is_torchscript(text);
 }
 
+void fill(std::string& fact, const JsonFields& about, const char* key) {
+  if (fact.empty() && about.has(key)) fact = about.text(key);
+}
+
+// With what stands beside the model: its own words cannot be added to without changing its hash.
+ModelDescription description_of(const fs::path& model) {
+  ModelDescription description = Checkpoint(model).description();
+  const fs::path file = fs::path(model).replace_extension(kAboutEnding);
+  if (std::error_code absent; !fs::exists(file, absent)) return description;
+  const nlohmann::json document = read_json(file);
+  const JsonFields about(document, file.string());
+  fill(description.licence, about, "licence");
+  fill(description.source, about, "source");
+  fill(description.trained_on, about, "trained_on");
+  return description;
+}
+
 }  // namespace
 
 std::vector<InstalledBackbone> installed_backbones() {
   std::vector<InstalledBackbone> all;
   for (const auto& [name, file] : files_by_name())
-    all.push_back({name, file, Checkpoint(file).description()});
+    all.push_back({name, file, description_of(file)});
   return all;
 }
 

@@ -16,6 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+constexpr const char* kOfDrawings = "quickdraw-conv4";
+constexpr const char* kOfPhotographs = "resnet50";
+
 // So many are looked at, from all parts of the collection.
 constexpr std::size_t kMostLookedAt = 64;
 
@@ -40,25 +43,50 @@ bool is_drawing(const Image& image) {
   return 2 * std::max(white, black) >= image.width * image.height;
 }
 
+bool is_coloured(const Image& image) {
+  constexpr int weakest = 48;
+  std::size_t strong = 0;
+  for (std::size_t i = 0; i + 2 < image.pixels.size(); i += 3) {
+    const auto [low, high] =
+        std::minmax({image.pixels[i], image.pixels[i + 1], image.pixels[i + 2]});
+    strong += high - low >= weakest ? 1U : 0U;
+  }
+  return 10 * strong >= image.width * image.height;
+}
+
+std::optional<std::string> warning_of_colours(const FeatureOrigin& origin,
+                                              const PictureFeatures& features) {
+  if (origin.backbone != kOfDrawings || 2 * features.coloured <= features.pictures.size())
+    return std::nullopt;
+  return fmt::format(
+      "warning: {} of {} pictures have colours, but {} has seen grey drawings alone; for "
+      "photographs fit with --backbone {}",
+      features.coloured, features.pictures.size(), kOfDrawings, kOfPhotographs);
+}
+
 BackboneChoice suitable_backbone(std::span<const NamedPicture> pictures) {
   const std::size_t looked_at = std::min(pictures.size(), kMostLookedAt);
   for (std::size_t i = 0; i < looked_at; ++i) {
     const NamedPicture& picture = pictures[i * pictures.size() / looked_at];
     try {
       if (!is_drawing(picture.read()))
-        return {"resnet50", fmt::format("the pictures are photographs ({} is not a drawing, grey "
-                                        "and mostly paper)",
-                                        picture.where)};
+        return {kOfPhotographs,
+                fmt::format("the pictures are photographs ({} is not a drawing, grey "
+                            "and mostly paper)",
+                            picture.where)};
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::data) throw;
     }
   }
-  return {"quickdraw-conv4", "the pictures are drawings, grey and mostly paper"};
+  return {kOfDrawings, "the pictures are drawings, grey and mostly paper"};
 }
 
-OpenedBackbone open_backbone(const std::string& name_or_file) {
+OpenedBackbone open_backbone(const std::string& name_or_file, const std::string& device) {
   const fs::path file = backbone_file(name_or_file);
-  OpenedBackbone opened{.file = file, .network = backbone_library().open(file, {}), .origin = {}};
+  OpenedBackbone opened{.file = file,
+                        .device = device,
+                        .network = backbone_library().open(file, {.device = device}),
+                        .origin = {}};
   // A name stays a name; a file has to be found from anywhere.
   opened.origin.backbone = file == fs::path(name_or_file)
                                ? fs::absolute(file).lexically_normal().string()
@@ -71,7 +99,8 @@ OpenedBackbone open_backbone(const std::string& name_or_file) {
   return opened;
 }
 
-OpenedBackbone open_backbone_of(const Classifier& classifier, const std::string& elsewhere) {
+OpenedBackbone open_backbone_of(const Classifier& classifier, const std::string& elsewhere,
+                                const std::string& device) {
   const FeatureOrigin& origin = classifier.origin();
   if (origin.backbone.empty() && elsewhere.empty())
     throw data_error(
@@ -90,7 +119,7 @@ OpenedBackbone open_backbone_of(const Classifier& classifier, const std::string&
         "that one with --backbone, or fit again",
         name, short_hash(sha256), origin.backbone.empty() ? "" : origin.backbone + ", ",
         origin.sha256.empty() ? "unknown" : short_hash(origin.sha256) + "..."));
-  return open_backbone(name);
+  return open_backbone(name, device);
 }
 
 }  // namespace deepvoro

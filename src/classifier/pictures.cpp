@@ -31,6 +31,7 @@ struct SeenPicture {
 };
 
 std::vector<View> parsed(const std::vector<std::string>& names, const Backbone& backbone) {
+  if (names.empty()) throw usage_error("pictures need at least one view to be seen in");
   std::vector<View> views;
   for (const std::string& text : names) {
     views.push_back(view_named(text));
@@ -98,7 +99,10 @@ std::vector<NamedPicture> pictures_at(const fs::path& path) {
     throw data_error(
         fmt::format("{}: cannot be read: {}", error.path1().string(), error.code().message()));
   }
-  if (pictures.empty()) throw data_error(fmt::format("{}: holds no pictures", path.string()));
+  if (pictures.empty())
+    throw data_error(fmt::format(
+        "{}: holds no pictures, files that end in .jpg, .jpeg or .png, not even in its folders",
+        path.string()));
   std::ranges::sort(pictures, {}, &NamedPicture::name);
   return pictures;
 }
@@ -131,13 +135,15 @@ PictureFeatures features_of(std::span<const NamedPicture> pictures, const Pictur
   std::vector<std::vector<float>> features(pictures.size());  // [views x dim] of each
   std::vector<std::string> reasons(pictures.size());
   std::atomic<std::size_t> done = 0;
+  std::atomic<std::size_t> coloured = 0;
   parallel_for(threads, pictures.size(), 1, [&](std::size_t i, std::size_t, unsigned worker) {
     if (worker > 0 && !networks[worker])
-      networks[worker] = backbone_library().open(backbone.file, {});
+      networks[worker] = backbone_library().open(backbone.file, {.device = backbone.device});
     Backbone& network = worker > 0 ? *networks[worker] : *backbone.network;
     SeenPicture picture = seen(pictures[i], views, request.skip_bad);
     reasons[i] = picture.reason;
     if (picture.reason.empty()) {
+      coloured += is_coloured(picture.views.front()) ? 1U : 0U;
       features[i] = embedded(std::move(picture.views), sizes, network);
       for (float& value : features[i]) value = rounded_to_half(value, pictures[i]);
     }
@@ -146,7 +152,8 @@ PictureFeatures features_of(std::span<const NamedPicture> pictures, const Pictur
       progress(static_cast<double>(count) / static_cast<double>(pictures.size()));
   });
 
-  PictureFeatures result{.pictures = {}, .views = {}, .skipped = {}, .dim = dim};
+  PictureFeatures result{
+      .pictures = {}, .views = {}, .skipped = {}, .coloured = coloured, .dim = dim};
   result.views.resize(views.size());
   for (std::size_t i = 0; i < pictures.size(); ++i) {
     if (!reasons[i].empty()) {

@@ -1,16 +1,20 @@
 #include "change_commands.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "classifier_options.hpp"
+#include "closest_word.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "episode_options.hpp"
+#include "stopped_note.hpp"
 
 namespace deepvoro {
 namespace {
@@ -19,6 +23,9 @@ constexpr const char* kAddFooter = R"(
 The file becomes what fitting everything at once would have made, byte for byte; the earlier pictures are not needed.
 PICTURE is a file, a folder, a pattern, or - for a list on the standard input; or a feature store that has the class.
 
+A picture goes by its file name; one in a folder by its path below that. Where the class has one of that name already, nothing
+is added: rename the new one, or remove the class and add all of it again.
+
 Examples:
   deepvoro add birds.dv kingfisher pictures/kingfisher
   deepvoro add birds.dv robin another.jpg)";
@@ -26,6 +33,21 @@ Examples:
 constexpr const char* kRemoveFooter = R"(
 Example:
   deepvoro remove birds.dv robin)";
+
+std::string listed(std::span<const std::string> classes) {
+  constexpr std::size_t most = 10;
+  if (classes.size() <= most) return fmt::format("{}", fmt::join(classes, ", "));
+  return fmt::format("{} and {} more", fmt::join(classes.first(most), ", "), classes.size() - most);
+}
+
+void check_has_class(const std::string& where, std::span<const std::string> classes,
+                     const std::string& name) {
+  if (std::ranges::find(classes, name) != classes.end()) return;
+  const auto meant = closest_word(name, classes);
+  throw data_error(fmt::format("{}: has no class '{}'; {}", where, name,
+                               meant ? fmt::format("did you mean '{}'?", *meant)
+                                     : fmt::format("it has {}", listed(classes))));
+}
 
 struct AddCommand {
   std::string classifier;
@@ -45,10 +67,8 @@ Classifier AddCommand::with_store(const Classifier& fitted) const {
   check_same_origin(store, fitted);
   const std::string split = split_of(store, options.split);
   const auto& classes = store.split(split).classes;
+  check_has_class(fmt::format("{}, split {}", store.folder().string(), split), classes, class_name);
   const auto found = std::ranges::find(classes, class_name);
-  if (found == classes.end())
-    throw data_error(
-        fmt::format("{}: has no class '{}' in {}", store.folder().string(), class_name, split));
   const StoreRows rows =
       read_rows(store, split, fitted.views(), static_cast<std::size_t>(found - classes.begin()));
   return fitted.with({.classes = {class_name},
@@ -59,8 +79,9 @@ Classifier AddCommand::with_store(const Classifier& fitted) const {
 }
 
 Classifier AddCommand::with_pictures(const Classifier& fitted) const {
+  const StoppedNote note;
   const std::vector<NamedPicture> named = pictures_named(pictures);
-  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone);
+  const OpenedBackbone backbone = load_backbone_of(fitted, options);
   const PictureFeatures features = look_at(named, fitted.views(), options, backbone);
   NamedSamples samples{.classes = {class_name}, .labels = {}, .names = {}, .rows = features.rows()};
   for (const std::size_t i : features.pictures) {
@@ -86,6 +107,7 @@ struct RemoveCommand {
 
   void run() {
     const Classifier fitted = Classifier::load(classifier);
+    check_has_class(classifier, fitted.classes(), class_name);
     const Classifier rest = fitted.without(class_name, threads);
     rest.save(classifier);
     fmt::print("removed class {} with its {}\n", class_name,

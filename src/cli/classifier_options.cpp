@@ -12,6 +12,7 @@
 #include "deepvoro/features/transform.hpp"
 #include "episode_options.hpp"
 #include "progress_bar.hpp"
+#include "status_line.hpp"
 
 namespace deepvoro {
 namespace {
@@ -27,16 +28,19 @@ std::vector<std::string> lines_of_input() {
   return lines;
 }
 
-// What a pattern stands for; the word itself where it stands for nothing or is none.
+// What a pattern stands for; the word itself where it is none.
 std::vector<std::string> expanded(const std::string& word) {
   std::error_code unreadable;
   if (fs::exists(word, unreadable) || word.find_first_of("*?[") == std::string::npos) return {word};
   ::glob_t found{};
-  const int status = ::glob(word.c_str(), GLOB_NOCHECK, nullptr, &found);
   std::vector<std::string> names;
-  if (status == 0) names.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  if (::glob(word.c_str(), 0, nullptr, &found) == 0)
+    names.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
-  return names.empty() ? std::vector<std::string>{word} : names;
+  if (names.empty())
+    throw data_error(
+        fmt::format("{}: no file has such a name; check the folder and the ending", word));
+  return names;
 }
 
 std::string calibration_text(const Classifier& classifier) {
@@ -54,10 +58,19 @@ std::string calibration_text(const Classifier& classifier) {
       100.0 * static_cast<double>(calibration.correct) / static_cast<double>(calibration.samples));
 }
 
+// Without folders: it has to fit on a line.
+std::string loading_text(const fs::path& backbone) {
+  return "loading " + backbone.filename().string();
+}
+
 }  // namespace
 
 void add_picture_options(CLI::App& app, PictureOptions& options, const std::string& backbone_help) {
   app.add_option("--backbone", options.backbone, backbone_help);
+  app.add_option("--device", options.device,
+                 "cpu or cuda, which is faster and rounds features otherwise")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
   app.add_option("--split", options.split,
                  "split of a feature store [the only one, or else novel]");
   app.add_flag("--skip-bad", options.skip_bad, "leave out pictures that cannot be read");
@@ -128,8 +141,19 @@ std::vector<NamedPicture> pictures_named(const std::vector<std::string>& words) 
   for (const std::string& word : words)
     for (const std::string& path : word == "-" ? lines_of_input() : expanded(word))
       for (NamedPicture& picture : pictures_at(path)) pictures.push_back(std::move(picture));
-  if (pictures.empty()) throw data_error("no pictures are named");
+  if (pictures.empty()) throw data_error("no pictures are named on the standard input");
   return pictures;
+}
+
+OpenedBackbone load_backbone(const std::string& name, const PictureOptions& options) {
+  const StatusLine status(loading_text(name));
+  return open_backbone(name, options.device);
+}
+
+OpenedBackbone load_backbone_of(const Classifier& classifier, const PictureOptions& options) {
+  const std::string& moved_to = options.backbone;
+  const StatusLine status(loading_text(moved_to.empty() ? classifier.origin().backbone : moved_to));
+  return open_backbone_of(classifier, moved_to, options.device);
 }
 
 PictureFeatures look_at(const std::vector<NamedPicture>& pictures,
@@ -141,6 +165,8 @@ PictureFeatures look_at(const std::vector<NamedPicture>& pictures,
   bar.reset();
   for (const std::string& skipped : features.skipped) fmt::print(stderr, "skipped {}\n", skipped);
   if (features.pictures.empty()) throw data_error("not one of the pictures can be read");
+  if (const auto warning = warning_of_colours(backbone.origin, features))
+    fmt::print(stderr, "{}\n", *warning);
   return features;
 }
 

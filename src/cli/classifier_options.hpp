@@ -15,6 +15,7 @@ namespace deepvoro {
 // What the commands that look at pictures have in common on the command line.
 struct PictureOptions {
   std::string backbone;
+  std::string device = "cpu";
   std::string split;
   bool skip_bad = false;
   unsigned threads = 1;
@@ -49,7 +50,14 @@ void check_same_origin(const FeatureStore& store, const Classifier& classifier);
 // them on the standard input.
 [[nodiscard]] std::vector<NamedPicture> pictures_named(const std::vector<std::string>& words);
 
-// Features with a progress bar; says on stderr what was skipped. None left is a data error.
+// A network, by its name or file or the one of a classifier; a line on a terminal says that it is
+// being loaded.
+[[nodiscard]] OpenedBackbone load_backbone(const std::string& name, const PictureOptions& options);
+[[nodiscard]] OpenedBackbone load_backbone_of(const Classifier& classifier,
+                                              const PictureOptions& options);
+
+// Features with a progress bar; says on stderr what was skipped, and whether the pictures are none
+// for the backbone. None left is a data error.
 [[nodiscard]] PictureFeatures look_at(const std::vector<NamedPicture>& pictures,
                                       const std::vector<std::string>& views,
                                       const PictureOptions& options,

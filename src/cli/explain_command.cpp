@@ -11,6 +11,7 @@
 
 #include "classifier_options.hpp"
 #include "deepvoro/core/error.hpp"
+#include "stopped_note.hpp"
 
 namespace deepvoro {
 namespace {
@@ -19,6 +20,9 @@ using nlohmann::ordered_json;
 using Parts = std::vector<Explanation::Part>;
 
 constexpr const char* kFooter = R"(
+Shown are the distance beside the one beyond which a picture is unknown, the influence of every class (minus its distance),
+how views and transformations voted, and the nearest pictures. Distances are means over the members.
+
 Examples:
   deepvoro explain birds.dv garden.jpg
   deepvoro explain birds.dv garden.jpg --neighbours 10 --json)";
@@ -34,6 +38,9 @@ struct ExplainCommand {
   PictureOptions options;
 
   void run();
+
+ private:
+  [[nodiscard]] Explanation of_picture(const Classifier& fitted) const;
 };
 
 ordered_json by_class(const Classifier& fitted, const auto& values) {
@@ -102,11 +109,19 @@ void print_level(const Classifier& fitted, const std::string& level, const Parts
   }
 }
 
+std::string distance_text(const Classifier& fitted, const Prediction& prediction) {
+  const std::string distance =
+      fmt::format("mean distance {:.4f}", -prediction.influence[prediction.label]);
+  if (fitted.classes().size() < 2) return distance + "; with one class nothing is unknown";
+  return fmt::format("{}, unknown beyond {:.4f}: predict --reject answers {}", distance,
+                     -fitted.calibration().threshold,
+                     prediction.unknown ? "unknown" : fitted.classes()[prediction.label]);
+}
+
 void print(const Classifier& fitted, const Explanation& explanation, const std::string& picture) {
   const Prediction& prediction = explanation.prediction;
-  fmt::print("{}: {}, probability {:.4f}{}\n\n", picture, fitted.classes()[prediction.label],
-             prediction.probabilities[prediction.label],
-             prediction.unknown ? "; farther than the threshold, so unknown with --reject" : "");
+  fmt::print("{}: {}, probability {:.4f}\n{}\n\n", picture, fitted.classes()[prediction.label],
+             prediction.probabilities[prediction.label], distance_text(fitted, prediction));
   std::vector<std::size_t> order = largest_first(prediction.influence);
   const std::size_t hidden = order.size() - std::min(order.size(), kShownClasses);
   order.resize(order.size() - hidden);
@@ -130,16 +145,21 @@ void print(const Classifier& fitted, const Explanation& explanation, const std::
     fmt::print("{:<{}}  {:>8.4f}\n", names[i + 1], width, explanation.neighbours[i].distance);
 }
 
-void ExplainCommand::run() {
-  const Classifier fitted = Classifier::load(classifier);
+Explanation ExplainCommand::of_picture(const Classifier& fitted) const {
+  const StoppedNote note;
   const std::vector<NamedPicture> pictures = pictures_at(picture);
   if (pictures.size() != 1)
     throw usage_error(
         fmt::format("{}: holds {} pictures; explain takes one", picture, pictures.size()));
-  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone);
+  const OpenedBackbone backbone = load_backbone_of(fitted, options);
   const PictureFeatures features = look_at(pictures, fitted.views(), options, backbone);
   std::vector<std::span<const float>> query(features.views.begin(), features.views.end());
-  const Explanation explanation = fitted.explain(query, neighbours);
+  return fitted.explain(query, neighbours);
+}
+
+void ExplainCommand::run() {
+  const Classifier fitted = Classifier::load(classifier);
+  const Explanation explanation = of_picture(fitted);
   if (as_json)
     fmt::print("{}\n", to_json(fitted, explanation, picture)
                            .dump(1, ' ', false, ordered_json::error_handler_t::replace));

@@ -13,6 +13,7 @@
 #include "episode_options.hpp"
 #include "progress_bar.hpp"
 #include "stopped_note.hpp"
+#include "views_option.hpp"
 
 namespace deepvoro {
 namespace {
@@ -93,6 +94,7 @@ void add_extract_command(CLI::App& program) {
          "--views", command->views,
          "64 (all), 16 (sizes and flips), 8 (turns and flips of one size), 4 (two sizes and "
          "flips), 1, or names with commas")
+      ->check(views_text())
       ->capture_default_str();
   app->add_option("--split", request.split,
                   "split that a single collection is, or the only one to take [novel; all]");

@@ -12,6 +12,8 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/ensemble/pool.hpp"
+#include "stopped_note.hpp"
+#include "views_option.hpp"
 
 namespace deepvoro {
 namespace {
@@ -68,12 +70,13 @@ Classifier FitCommand::of_store() const {
 }
 
 Classifier FitCommand::of_pictures() const {
+  const StoppedNote note;
   const ImageDataset dataset = ImageDataset::open(support);
   const std::vector<NamedPicture> pictures = pictures_of(dataset);
   const BackboneChoice choice = options.backbone.empty()
                                     ? suitable_backbone(pictures)
                                     : BackboneChoice{options.backbone, "as asked for"};
-  const OpenedBackbone backbone = open_backbone(choice.name);
+  const OpenedBackbone backbone = load_backbone(choice.name, options);
   std::vector<std::string> view_names;
   for (const View& view : parse_views(views, SizeRule::release, backbone.network->input_size()))
     view_names.push_back(name(view));
@@ -116,7 +119,8 @@ void add_fit_command(CLI::App& program) {
       ->required();
   app->add_option("--out", command->out, "classifier file to write (.dv)")->required();
   app->add_option("--views", command->views,
-                  "ways to look at each picture: 1, 4, 16, 64, or names with commas")
+                  "ways to look at each picture: 1, 4, 8, 16, 64, or names with commas")
+      ->check(views_text())
       ->capture_default_str();
   app->add_option("--pool", command->pool,
                   "JSON file of members, instead of every view with the eight transformations");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <initializer_list>
 #include <new>
 #include <string>
 #include <vector>
@@ -76,35 +77,57 @@ std::string explain(const CLI::App& program, const CLI::ParseError& error) {
                      is_flag ? "" : " (several values go with commas, as in --shots 1,5)", command);
 }
 
+constexpr const char* kFooter = R"(
+Examples:
+  deepvoro fit birds --out birds.dv         birds has a folder of pictures for each class
+  deepvoro predict birds.dv garden.jpg
+  deepvoro evaluate data/quickdraw --method vd,deepvoro --shots 1,5
+
+'deepvoro COMMAND --help' tells more. Exit codes: 0 done, 2 wrong usage, 3 bad or missing data, 4 internal error.)";
+
+void group(CLI::App& program, const std::string& title,
+           std::initializer_list<const char*> commands) {
+  for (const char* command : commands) program.get_subcommand(command)->group(title);
+}
+
 void describe(CLI::App& program) {
   program.name("deepvoro");
   program.require_subcommand(1);
   program.set_version_flag(
       "--version", fmt::format("deepvoro {} ({})", deepvoro::version(), deepvoro::commit()));
-  program.footer(
-      "\nExample:\n  deepvoro evaluate data/quickdraw --method vd,deepvoro --shots 1,5\n\n"
-      "Exit codes: 0 done, 2 wrong usage, 3 bad or missing data, 4 internal error.");
-  deepvoro::add_evaluate_command(program);
-  deepvoro::add_tune_command(program);
-  deepvoro::add_compare_command(program);
-  deepvoro::add_store_command(program);
-  deepvoro::add_train_command(program);
-  deepvoro::add_extract_command(program);
+  program.footer(kFooter);
   deepvoro::add_fit_command(program);
   deepvoro::add_predict_command(program);
   deepvoro::add_change_commands(program);
   deepvoro::add_explain_command(program);
+  deepvoro::add_evaluate_command(program);
+  deepvoro::add_tune_command(program);
+  deepvoro::add_compare_command(program);
+  deepvoro::add_store_command(program);
   deepvoro::add_backbone_command(program);
+  deepvoro::add_train_command(program);
+  deepvoro::add_extract_command(program);
+  group(program, "Classify pictures", {"fit", "predict", "add", "remove", "explain"});
+  group(program, "Compare methods on features", {"evaluate", "tune", "compare", "store"});
+  group(program, "Make features with networks", {"backbone", "train", "extract"});
+}
+
+void show_help(const CLI::App& program) {
+  fmt::print("{}", program.help());
+  std::fflush(stdout);  // before the complaint
 }
 
 int run(int argc, char** argv) {
   try {
-    CLI::App program("Few-shot classification by cluster-induced Voronoi diagrams.");
+    CLI::App program(
+        "Classifies pictures after seeing a few of each class, by cluster-induced Voronoi "
+        "diagrams.");
     describe(program);
     try {
       program.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
+      if (argc == 1) show_help(program);
       return complain(wrong_usage, explain(program, error));
     }
     return done;

@@ -9,6 +9,7 @@
 
 #include "classifier_options.hpp"
 #include "deepvoro/core/error.hpp"
+#include "stopped_note.hpp"
 
 namespace deepvoro {
 namespace {
@@ -67,8 +68,9 @@ PredictCommand::Answers PredictCommand::of_store(const Classifier& fitted) const
 }
 
 PredictCommand::Answers PredictCommand::of_pictures(const Classifier& fitted) const {
+  const StoppedNote note;
   const std::vector<NamedPicture> pictures = pictures_named(queries);
-  const OpenedBackbone backbone = open_backbone_of(fitted, options.backbone);
+  const OpenedBackbone backbone = load_backbone_of(fitted, options);
   const PictureFeatures features = look_at(pictures, fitted.views(), options, backbone);
   Answers answers{.names = {}, .predictions = fitted.predict(features.rows(), options.threads)};
   for (const std::size_t i : features.pictures) answers.names.push_back(pictures[i].where);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -59,6 +60,27 @@ TEST_F(Registry, ListsWhatIsInstalled) {
   EXPECT_EQ(found[1].name, "second");
   EXPECT_EQ(found[1].file, file("second"));
   EXPECT_EQ(found[1].description, description_);
+}
+
+TEST_F(Registry, TakesWhatAModelDoesNotSayFromBesideIt) {
+  install("mine");
+  std::ofstream(folder_ / "backbones/mine.about.json")
+      << R"({"licence": "other", "trained_on": "clouds"})";
+  const std::vector<InstalledBackbone> found = installed_backbones();
+  const auto mine = std::ranges::find(found, "mine", &InstalledBackbone::name);
+  ASSERT_NE(mine, found.end());
+  ModelDescription expected = description_;
+  expected.trained_on = "clouds";
+  EXPECT_EQ(mine->description, expected);
+}
+
+TEST_F(Registry, NamesADamagedFileBesideAModel) {
+  install("mine");
+  const fs::path about = folder_ / "backbones/mine.about.json";
+  for (const char* text : {"{", "[]", R"({"trained_on": 1})"}) {
+    std::ofstream(about) << text;
+    expect_error(ErrorKind::data, {about.string()}, [] { (void)installed_backbones(); });
+  }
 }
 
 TEST_F(Registry, FindsFilesByName) {

@@ -108,6 +108,11 @@ def test_list_describes_what_is_installed(backbone, data):
     assert process.stderr == "resnet50 is not installed; run: deepvoro backbone install resnet50\n"
 
 
+def test_list_tells_the_licence_of_the_built_in_network(backbone):
+    (row,) = [row for row in backbone("list").stdout.splitlines() if row.startswith("quickdraw-conv4 ")]
+    assert "Quick, Draw!" in row and "CC BY 4.0" in row
+
+
 def test_a_backbone_is_installed_once(backbone, data):
     (data / "backbones").mkdir(parents=True)
     file = data / "backbones/resnet50.safetensors"

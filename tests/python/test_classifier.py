@@ -341,6 +341,18 @@ def test_what_does_not_fit_is_told(deepvoro, fit, queries, tmp_path):
     assert file.read_bytes() == before
 
 
+def test_misspelt_class_is_recognised(deepvoro, fit):
+    file, _ = fit(Features({"Sparrow": 2, "owl": 2, **{f"bird {i}": 1 for i in range(10)}}))
+    store = file.parent / "fitted-store"
+    before = file.read_bytes()
+    for command, where in ((("remove", file), file), (("add", file), store)):
+        source = [store] if command[0] == "add" else []
+        assert_one_line(deepvoro(*command, "Sparow", *source), 3, str(where), "'Sparow'; did you mean 'Sparrow'?")
+        process = deepvoro(*command, "kiwi", *source)
+        assert_one_line(process, 3, str(where), "'kiwi'; it has", "bird 1, ", " and 2 more")
+    assert file.read_bytes() == before
+
+
 def test_models_that_made_the_features_do_not_mix(deepvoro, tmp_path):
     stores = []
     for model in ("aa", "bb"):

@@ -3,11 +3,13 @@ import csv
 import io
 import json
 import shutil
+import signal
 import subprocess
 
 import numpy as np
 import pytest
 from PIL import Image
+from terminal import run_on_terminal
 from test_classifier import assert_one_line, read, rows_of_csv
 
 torch = pytest.importorskip("torch", reason="apt-get install python3-torch")
@@ -39,6 +41,12 @@ def pictures(tmp_path_factory):
             (folder / part / name).mkdir(parents=True)
             for i in range(count):
                 coloured(random, hue).save(folder / part / name / f"{i}.png")
+    return folder
+
+
+def only(class_folder, folder):
+    """A folder with this class alone."""
+    shutil.copytree(class_folder, folder / class_folder.name)
     return folder
 
 
@@ -113,6 +121,19 @@ def test_numbers_of_views(fit, views, names):
     assert read(fit("--views", views))[0]["views"] == names
 
 
+@pytest.mark.parametrize("views", ["8", "64"])
+def test_other_numbers_of_views(fit, views):
+    assert len(read(fit("--views", views))[0]["views"]) == int(views)
+
+
+@pytest.mark.parametrize("views", ["3", "0", "1,4", ""])
+@pytest.mark.parametrize("command", [("fit",), ("extract", "--model", "any.safetensors")], ids=lambda words: words[0])
+def test_numbers_of_views_that_there_are_not(deepvoro, pictures, tmp_path, command, views):
+    name, *flags = command
+    process = deepvoro(name, pictures / "support", *flags, "--views", views, "--out", tmp_path / "out")
+    assert_one_line(process, 2, "--views", f"'{views}'", "1, 4, 8, 16 and 64")
+
+
 def test_adding_and_removing_give_the_bytes_of_fitting_at_once(deepvoro, fit, pictures, tmp_path):
     whole = fit(name="whole")
     part = tmp_path / "part"
@@ -165,6 +186,26 @@ def test_the_backbone_is_chosen_by_the_pictures(deepvoro, pictures, model, tmp_p
     assert "backbone resnet50" in process.stdout
 
 
+def test_colours_are_nothing_for_the_network_of_drawings(deepvoro, fit, pictures, tmp_path):
+    random = np.random.RandomState(2)
+    for name, paper in (("white", (255, 255, 255)), ("brown", (230, 215, 185))):
+        (tmp_path / "drawings" / name).mkdir(parents=True)
+        for i in range(3):
+            pixels = np.asarray(drawing(random), float)[:, :, None] / 255 * paper
+            Image.fromarray(pixels.astype(np.uint8)).save(tmp_path / f"drawings/{name}/{i}.png")
+    file = tmp_path / "drawings.dv"
+    fit_drawings = ("--backbone", "quickdraw-conv4", "--out", file)
+    process = deepvoro("fit", pictures / "support", *fit_drawings)
+    assert process.returncode == 0
+    assert process.stderr.startswith("warning: 7 of 7 pictures have colours") and process.stderr.count("\n") == 1
+    assert deepvoro("fit", tmp_path / "drawings", *fit_drawings).stderr == ""
+    query = pictures / "query/ant/0.png"
+    assert deepvoro("predict", file, tmp_path / "drawings", query).stderr == ""
+    for command in (("predict", file, query), ("explain", file, query), ("add", file, "ant", query)):
+        assert "1 of 1 pictures have colours" in deepvoro(*command).stderr
+    assert deepvoro("predict", fit(), query).stderr == ""
+
+
 def test_another_backbone_is_refused(deepvoro, fit, pictures, tmp_path):
     moved = tmp_path / "moved.safetensors"
     mine, _ = make_model(tmp_path / "mine.safetensors", seed=2)
@@ -208,6 +249,50 @@ def test_bad_pictures_are_named_or_skipped(deepvoro, fit, pictures, model, tmp_p
     assert out.read_bytes() == before
 
 
+def test_names_that_stand_for_no_picture_are_told(deepvoro, fit, pictures, tmp_path):
+    file = fit()
+    before = file.read_bytes()
+    (tmp_path / "empty/within").mkdir(parents=True)
+    (tmp_path / "empty/notes.txt").write_text("no picture")
+    for query, words in (
+        (f"{tmp_path}/nothing/*.jpg", ("nothing/*.jpg: no file", "ending")),
+        (f"{pictures}/query/ant/[7-9].png", ("[7-9].png: no file",)),
+        (tmp_path / "empty", ("empty: holds no pictures", ".jpg")),
+    ):
+        for command in (("predict", file), ("predict", file, pictures / "query"), ("add", file, "dog")):
+            assert_one_line(deepvoro(*command, query, "--skip-bad"), 3, *words)
+    assert_one_line(deepvoro("predict", file, "-"), 3, "no pictures", "standard input")
+    assert file.read_bytes() == before
+
+
+def test_device(deepvoro, fit, pictures, model, tmp_path):
+    file = fit("--device", "cpu")
+    assert file.read_bytes() == fit(name="default").read_bytes()
+    query = pictures / "query/ant/0.png"
+    commands = [("fit", pictures / "support", "--backbone", model, "--out", tmp_path / "cuda.dv"), ("predict", file, query),
+                ("add", file, "dog", query), ("explain", file, query)]
+    for command in commands:
+        assert_one_line(deepvoro(*command, "--device", "abacus"), 2, "--device", "abacus", "cpu", "cuda")
+        if not torch.cuda.is_available():
+            assert_one_line(deepvoro(*command, "--device", "cuda"), 2, "--device cuda", "--device cpu")
+
+
+def test_loading_is_shown_and_can_be_stopped(fit, pictures, model, tmp_path):
+    file = fit()
+    before = file.read_bytes()
+    query = pictures / "query/ant/2.png"
+    out = tmp_path / "stopped.dv"
+    commands = [("fit", pictures / "support", "--backbone", model, "--views", 64, "--out", out), ("predict", file, query),
+                ("add", file, "dog", query), ("explain", file, query)]
+    for command in commands:
+        code, shown = run_on_terminal([PROGRAM, *command], ctrl_c_at=f"loading {model.name} ...")
+        assert code == -signal.SIGINT
+        assert shown.endswith("\r\033[Kdeepvoro: stopped; nothing was written\r\n")
+    assert not out.exists() and file.read_bytes() == before
+    code, shown = run_on_terminal([PROGRAM, *commands[1]])
+    assert code == 0 and shown.startswith(f"loading {model.name} ...\r\033[K") and shown.endswith("\r\033[K")
+
+
 def test_wrong_classes_are_told(deepvoro, fit, pictures, model, tmp_path):
     file = fit()
     before = file.read_bytes()
@@ -238,6 +323,18 @@ def test_wrong_classes_are_told(deepvoro, fit, pictures, model, tmp_path):
     assert file.read_bytes() == before
 
 
+def test_file_names_identify_pictures(deepvoro, fit, pictures):
+    file = fit()
+    before = file.read_bytes()
+    for again in (pictures / "query/bee/1.png", pictures / "query/bee", f"{pictures}/query/bee/*.png"):
+        assert_one_line(deepvoro("add", file, "bee", again), 3, "'bee'", ".png' twice", "rename")
+        assert file.read_bytes() == before
+    told = " ".join(deepvoro("add", "--help").stdout.split())
+    assert "goes by its file name" in told and "one of that name already, nothing is added" in told
+    # Below a folder the path is the name.
+    assert deepvoro("add", file, "bee", pictures / "query").returncode == 0
+
+
 def test_explanation_says_who_voted_and_what_is_near(deepvoro, fit, pictures):
     file = fit()
     picture = pictures / "support/bee/2.png"
@@ -260,3 +357,20 @@ def test_explanation_says_who_voted_and_what_is_near(deepvoro, fit, pictures):
     text = deepvoro("explain", file, picture).stdout
     for word in ("bee/2.png", "influence", "s32_r0_f1", "w1_b0_l0.5", "vd", "votes"):
         assert word in text
+
+
+def test_explanation_tells_the_distance_from_the_unknown(deepvoro, fit, pictures, tmp_path):
+    file = fit()
+    stranger = tmp_path / "stranger.png"
+    Image.new("RGB", (45, 50), "white").save(stranger)
+    answered = set()
+    for picture in (pictures / "query/bee/1.png", stranger):
+        explained = json.loads(deepvoro("explain", file, picture, "--json").stdout)
+        [[_, answer]] = answers(deepvoro("predict", file, picture, "--reject"))
+        distance, threshold = -max(explained["influence"].values()), -explained["threshold"]
+        expected = f"mean distance {distance:.4f}, unknown beyond {threshold:.4f}: predict --reject answers {answer}"
+        assert deepvoro("explain", file, picture).stdout.splitlines()[1] == expected
+        answered.add(answer)
+    assert answered == {"bee", "unknown"}
+    one = fit(support=only(pictures / "support/bee", tmp_path / "one"), name="one")
+    assert deepvoro("explain", one, stranger).stdout.splitlines()[1].endswith("; with one class nothing is unknown")

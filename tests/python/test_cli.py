@@ -31,6 +31,23 @@ def test_help_shows_an_example(deepvoro, command):
     assert example and " ".join(["deepvoro", *command]) in example.group()
 
 
+def test_without_a_command_help_is_shown(deepvoro):
+    process = deepvoro()
+    assert process.returncode == 2
+    assert len(process.stderr.splitlines()) == 1
+    assert process.stdout == deepvoro("--help").stdout
+    for example in ("deepvoro fit birds --out birds.dv", "deepvoro predict birds.dv"):
+        assert example in process.stdout
+
+
+def test_every_command_has_a_group(deepvoro):
+    text = deepvoro("--help").stdout
+    assert "\nSubcommands:" not in text
+    groups = re.findall(r"^(\w.*):\n((?:  \w.*\n)+)", text, re.MULTILINE)
+    commands = {title: [line.split()[0] for line in lines.splitlines()] for title, lines in groups}
+    assert commands["Classify pictures"] == ["fit", "predict", "add", "remove", "explain"]
+
+
 @pytest.mark.parametrize("arguments", [["frobnicate"], ["evaluate"]])
 def test_wrong_usage_is_one_line(deepvoro, arguments):
     process = deepvoro(*arguments)

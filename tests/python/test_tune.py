@@ -1,7 +1,5 @@
 """What tune chooses is what a plain search on the validation split would choose; stopped, it goes on."""
 import json
-import os
-import pty
 import re
 import resource
 import signal
@@ -12,6 +10,7 @@ import pytest
 import reference
 from reference import Store, Task
 from stores import random_store
+from terminal import run_on_terminal
 from test_determinism import available_instruction_sets
 
 TASK = Task(split="val", ways=4, shots=2, queries=6, episodes=25, seed=3)
@@ -188,35 +187,10 @@ def test_killed_run_goes_on(tune, store, run_with_file_limit, pool_file, steps):
     assert pool_file.read_bytes() == uninterrupted
 
 
-def open_terminal():
-    try:
-        return pty.openpty()
-    except OSError as error:
-        pytest.skip(f"this machine gives no terminal: {error}")
-
-
-def run_on_terminal(command):
-    terminal, stderr = open_terminal()
-    process = subprocess.run(command, stderr=stderr, stdout=subprocess.DEVNULL)
-    os.close(stderr)
-    shown = b""
-    while chunk := read_terminal(terminal):
-        shown += chunk
-    os.close(terminal)
-    return process.returncode, shown.decode()
-
-
-def read_terminal(terminal):
-    try:
-        return os.read(terminal, 4096)
-    except OSError:  # all has been read, and nobody writes any more
-        return b""
-
-
 def test_bar_of_a_resumed_run_begins_where_it_stopped(program, store, run_with_file_limit, pool_file):
     killed_with_steps_done(run_with_file_limit, pool_file, store, 5)
     arguments = ["tune", store, "--method", "deepvoro++", *TASK_FLAGS, *GRID_FLAGS, "--out", pool_file]
-    code, shown = run_on_terminal([program, *map(str, arguments)])
+    code, shown = run_on_terminal([program, *arguments])
     assert code == 0
     first = re.search(r"tune deepvoro\+\+, 2-shot \[[= ]+\] +(\d+)%", shown)
     assert first and int(first.group(1)) > 60
@@ -225,21 +199,10 @@ def test_bar_of_a_resumed_run_begins_where_it_stopped(program, store, run_with_f
 
 def test_ctrl_c_says_how_to_go_on(program, store, pool_file):
     arguments = ["tune", store, "--method", "deepvoro++", "--shots", 1, "--ways", 4, "--queries", 6]
-    command = [program, *map(str, [*arguments, "--episodes", 50_000, "--out", pool_file])]
-    terminal, stderr = open_terminal()
-    process = subprocess.Popen(command, stderr=stderr, stdout=subprocess.DEVNULL)
-    os.close(stderr)
-    shown = b""
-    while b"%" not in shown:  # it is at work
-        chunk = read_terminal(terminal)
-        assert chunk, shown
-        shown += chunk
-    process.send_signal(signal.SIGINT)
-    while chunk := read_terminal(terminal):
-        shown += chunk
-    os.close(terminal)
-    assert process.wait() == -signal.SIGINT
-    last = shown.decode().splitlines()[-1]
+    command = [program, *arguments, "--episodes", 50_000, "--out", pool_file]
+    code, shown = run_on_terminal(command, ctrl_c_at="%")
+    assert code == -signal.SIGINT
+    last = shown.splitlines()[-1]
     assert last.endswith(f"deepvoro: stopped; the same command goes on from {partial(pool_file)}")
     assert partial(pool_file).exists() and not pool_file.exists()
 

@@ -16,7 +16,9 @@ struct InstalledBackbone {
   ModelDescription description;
 };
 
-// By name. One of the user's hides one of the same name that comes with the program.
+// By name. One of the user's hides one of the same name that comes with the program. Licence,
+// source and what it was trained on are those of `<name>.about.json` beside it where the model does
+// not say.
 [[nodiscard]] std::vector<InstalledBackbone> installed_backbones();
 
 // The file of a backbone by its name. What is a path (an existing file, or a text with a slash or

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ struct NamedPicture {
 // Whether a picture is a drawing: grey, and at least half of it is paper, white or black.
 [[nodiscard]] bool is_drawing(const Image& image);
 
+// Whether a picture has colours that are none of light or paper: strong ones in a tenth of it.
+[[nodiscard]] bool is_coloured(const Image& image);
+
 // The backbone that suits pictures, and why.
 struct BackboneChoice {
   std::string name;
@@ -42,21 +46,25 @@ struct BackboneChoice {
 // A network, which computes on one thread, with what a classifier remembers of it.
 struct OpenedBackbone {
   std::filesystem::path file;
+  std::string device;  // "cpu" or "cuda"
   std::unique_ptr<Backbone> network;
   FeatureOrigin origin;
 };
 // By name or file.
-[[nodiscard]] OpenedBackbone open_backbone(const std::string& name_or_file);
+[[nodiscard]] OpenedBackbone open_backbone(const std::string& name_or_file,
+                                           const std::string& device = "cpu");
 // The one that made a classifier's features; `elsewhere` is where it lies now, if not empty. One of
 // another hash is a data error.
 [[nodiscard]] OpenedBackbone open_backbone_of(const Classifier& classifier,
-                                              const std::string& elsewhere);
+                                              const std::string& elsewhere,
+                                              const std::string& device = "cpu");
 
 // What a classifier sees of pictures.
 struct PictureFeatures {
   std::vector<std::size_t> pictures;      // of those asked for, the ones that could be read
   std::vector<std::vector<float>> views;  // [views] of [pictures x dim]
   std::vector<std::string> skipped;       // the others: which, and why
+  std::size_t coloured = 0;               // of the pictures
   std::size_t dim = 0;
 
   [[nodiscard]] std::vector<MatrixView<const float>> rows() const;
@@ -69,11 +77,15 @@ struct PictureRequest {
 };
 
 // Every thread has a network of its own and looks at whole pictures, each by itself. So features of
-// a picture do not depend on other pictures or on the number of threads, not even by rounding. They
-// are rounded to float16, as those of a feature store are.
+// a picture do not depend on other pictures or on the number of threads, on the CPU not even by
+// rounding. They are rounded to float16, as those of a feature store are.
 [[nodiscard]] PictureFeatures features_of(std::span<const NamedPicture> pictures,
                                           const PictureRequest& request,
                                           const OpenedBackbone& backbone,
                                           const Progress& progress = {});
+
+// Where most pictures have colours and the backbone is quickdraw-conv4, which has never seen any.
+[[nodiscard]] std::optional<std::string> warning_of_colours(const FeatureOrigin& origin,
+                                                            const PictureFeatures& features);
 
 }  // namespace deepvoro
