@@ -63,7 +63,8 @@ members() {
 }
 
 sketches() {
-  "$deepvoro" extract "$root/data/quickdraw/pictures/novel.tar" --split novel --model "$model" --size 84 --views 4 \
+  "$deepvoro" extract "$root/data/quickdraw/pictures/novel.tar" --split novel --model "$model" \
+    --views s84_r0_f0,s84_r0_f1,s100_r0_f0,s100_r0_f1 \
     --device "$device" --batch 256 --threads "$threads" --out "$folder/sketches"
   "$deepvoro" evaluate "$folder/sketches" "${signed[@]}" --method vd,deepvoro --shots 1,5 --threads "$threads"
 }

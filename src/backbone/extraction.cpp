@@ -380,16 +380,27 @@ ExtractionResult extract(const Extraction& request, Backbone& backbone,
   return Extractor(request, backbone, progress).run();
 }
 
+namespace {
+
+// Sizes close to the one that a network was trained on give members of nearly the same accuracy and
+// with other mistakes; larger ones are much weaker (docs/METHODS.md, classifier).
+std::vector<View> four_close_views(SizeRule rule, std::size_t first_size) {
+  const std::size_t step = std::max<std::size_t>(first_size / 14, 1);
+  const std::size_t close = rule == SizeRule::release ? first_size - step : first_size + step;
+  return {{first_size, 0, false}, {first_size, 0, true}, {close, 0, false}, {close, 0, true}};
+}
+
+}  // namespace
+
 std::vector<View> parse_views(const std::string& text, SizeRule rule, std::size_t first_size) {
+  if (text == "4") return four_close_views(rule, first_size);
   std::vector<View> views;
   const std::vector<View> all = all_views(rule);
-  if (text == "64" || text == "16" || text == "8" || text == "4" || text == "1") {
+  if (text == "64" || text == "16" || text == "8" || text == "1") {
     const std::size_t first = all.front().size;
-    const std::size_t third = all[all.size() / 4].size;
     for (View view : all) {
-      if ((text == "16" || text == "4") && view.rotation != 0) continue;
+      if (text == "16" && view.rotation != 0) continue;
       if (text == "8" && view.size != first) continue;
-      if (text == "4" && view.size != first && view.size != third) continue;
       if (text == "1" && view != all.front()) continue;
       view.size = view.size * first_size / first;
       views.push_back(view);

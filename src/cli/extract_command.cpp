@@ -92,8 +92,8 @@ void add_extract_command(CLI::App& program) {
   app->add_option("--out", request.store, "feature store to make or to go on with")->required();
   app->add_option(
          "--views", command->views,
-         "64 (all), 16 (sizes and flips), 8 (turns and flips of one size), 4 (two sizes and "
-         "flips), 1, or names with commas")
+         "64 (all), 16 (sizes and flips), 8 (turns and flips of one size), 4 (flips of two close "
+         "sizes), 1, or names with commas")
       ->check(views_text())
       ->capture_default_str();
   app->add_option("--split", request.split,
