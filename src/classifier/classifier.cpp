@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
 #include "state.hpp"
 
 namespace deepvoro {
@@ -66,6 +67,16 @@ Calibration calibrated(const FittedEnsemble& ensemble, std::size_t members,
   for (const std::vector<float>& view : rows) queries.emplace_back(view.data(), count, support.dim);
   const Matrix<double> influence = influences(ensemble, members, queries, threads);
   return calibrate(influence.view(), labels, support.shots());
+}
+
+Prediction answer(std::span<const double> influence, const Calibration& calibration) {
+  Prediction prediction;
+  prediction.influence.assign(influence.begin(), influence.end());
+  prediction.probabilities.resize(influence.size());
+  probabilities(influence, calibration.temperature, prediction.probabilities);
+  prediction.label = cell_of(influence);
+  prediction.unknown = !(influence[prediction.label] > calibration.threshold);
+  return prediction;
 }
 
 }  // namespace
@@ -156,14 +167,12 @@ std::vector<Prediction> Classifier::predict(std::span<const MatrixView<const flo
                       dim()));
   const Matrix<double> influence = influences(state_->ensemble, pool().size(), queries, threads);
   std::vector<Prediction> predictions(influence.rows());
-  for (std::size_t q = 0; q < predictions.size(); ++q) {
-    Prediction& prediction = predictions[q];
-    prediction.influence.assign(influence.row(q), influence.row(q) + influence.cols());
-    prediction.probabilities.resize(influence.cols());
-    probabilities(prediction.influence, calibration().temperature, prediction.probabilities);
-    prediction.label = cell_of(prediction.influence);
-    prediction.unknown = !(prediction.influence[prediction.label] > calibration().threshold);
-  }
+  constexpr std::size_t rows_at_once = 16;
+  parallel_for(threads, predictions.size(), rows_at_once,
+               [&](std::size_t begin, std::size_t end, unsigned) {
+                 for (std::size_t q = begin; q < end; ++q)
+                   predictions[q] = answer({influence.row(q), influence.cols()}, calibration());
+               });
   return predictions;
 }
 
