@@ -114,6 +114,8 @@ class DeepVoroClassifier(SupportClassifier):
             raise ValueError(f"geometry {self.geometry!r}: unknown; use 'vd', 'surrogate' or a list of surrogates")
         usual = json.loads(_core.default_members("deepvoro++" if self._has_surrogates() else "deepvoro", views[:1]))
         transforms = _distinct(usual, ("w", "b", "lambda")) if self.transforms is None else self.transforms
+        if isinstance(transforms, str) or not all(isinstance(transform, Mapping) for transform in transforms):
+            raise ValueError("transforms must be a list of dicts, as in [{'lambda': 0.5, 'b': 0.1}]")
         if isinstance(self.geometry, str):
             geometries = _distinct(usual, ("geometry", "R", "beta", "gamma"))
         else:

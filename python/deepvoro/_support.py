@@ -101,7 +101,13 @@ class SupportClassifier(ClassifierMixin, BaseEstimator):
     def _influence(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
         rows = _validate(self, X, dtype=np.float32, reset=False)
-        return self._fitted.influence(contiguous(rows), threads_for(self.n_jobs))
+        try:
+            return self._fitted.influence(contiguous(rows), threads_for(self.n_jobs))
+        except ValueError as error:
+            if "--signed" not in str(error):
+                raise
+            raise ValueError("X has negative features, but those that were fitted had none; "
+                             "fit with signed=True") from None
 
     # The library's object is made again from the support, which gives the same bits.
     def __getstate__(self) -> dict[str, Any]:

@@ -42,6 +42,20 @@ std::vector<View> parsed(const std::vector<std::string>& names, const Backbone& 
   return views;
 }
 
+Error with_advice(const Error& error) {
+  return data_error(fmt::format("{}; --skip-bad leaves such pictures out", error.what()));
+}
+
+// Before hours of work that such a file would end.
+void check_kinds(std::span<const NamedPicture> pictures) {
+  try {
+    for (const NamedPicture& picture : pictures)
+      if (!picture.file.empty()) check_begins_like_a_picture(picture.file);
+  } catch (const Error& error) {
+    throw with_advice(error);
+  }
+}
+
 SeenPicture seen(const NamedPicture& picture, const std::vector<View>& views, bool skip_bad) {
   SeenPicture result;
   try {
@@ -49,8 +63,7 @@ SeenPicture seen(const NamedPicture& picture, const std::vector<View>& views, bo
     for (const View& view : views) result.views.push_back(apply(view, image));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
-    if (!skip_bad)
-      throw data_error(fmt::format("{}; --skip-bad leaves such pictures out", error.what()));
+    if (!skip_bad) throw with_advice(error);
     result.reason = error.what();
   }
   return result;
@@ -84,9 +97,11 @@ float rounded_to_half(float value, const NamedPicture& picture) {
 std::vector<NamedPicture> pictures_at(const fs::path& path) {
   std::vector<NamedPicture> pictures;
   const auto add = [&](const fs::path& file, const std::string& name) {
-    pictures.push_back({name, file.string(), [file] { return read_image(file); }});
+    pictures.push_back({name, file.string(), [file] { return read_image(file); }, file});
   };
   std::error_code unreadable;
+  if (!fs::exists(path, unreadable))
+    throw data_error(fmt::format("{}: there is no such file or folder", path.string()));
   if (!fs::is_directory(path, unreadable)) {
     add(path, path.filename().string());
     return pictures;
@@ -127,6 +142,7 @@ std::vector<MatrixView<const float>> PictureFeatures::rows() const {
 PictureFeatures features_of(std::span<const NamedPicture> pictures, const PictureRequest& request,
                             const OpenedBackbone& backbone, const Progress& progress) {
   const std::vector<View> views = parsed(request.views, *backbone.network);
+  if (!request.skip_bad) check_kinds(pictures);
   ViewsBySize sizes;
   for (std::size_t v = 0; v < views.size(); ++v) sizes[seen_size(views[v])].push_back(v);
   const std::size_t dim = backbone.network->dim();

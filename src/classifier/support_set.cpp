@@ -86,8 +86,10 @@ std::vector<Sample> sorted_samples(std::span<const NamedSamples> parts) {
   std::ranges::sort(samples, {}, key);
   const auto twice = std::ranges::adjacent_find(samples, {}, key);
   if (twice != samples.end())
-    throw data_error(fmt::format("class '{}' would have '{}' twice; rename one", twice->class_name,
-                                 twice->name));
+    throw data_error(
+        fmt::format("class '{}' would have '{}' twice, and pictures go by their file names; "
+                    "nothing was done: rename one",
+                    twice->class_name, twice->name));
   return samples;
 }
 

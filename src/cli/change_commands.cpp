@@ -40,6 +40,10 @@ std::string listed(std::span<const std::string> classes) {
   return fmt::format("{} and {} more", fmt::join(classes.first(most), ", "), classes.size() - most);
 }
 
+std::string pictures_text(std::size_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "picture" : "pictures");
+}
+
 void check_has_class(const std::string& where, std::span<const std::string> classes,
                      const std::string& name) {
   if (std::ranges::find(classes, name) != classes.end()) return;
@@ -60,6 +64,7 @@ struct AddCommand {
  private:
   [[nodiscard]] Classifier with_store(const Classifier& fitted) const;
   [[nodiscard]] Classifier with_pictures(const Classifier& fitted) const;
+  void print_added(const Classifier& before, std::size_t count) const;
 };
 
 Classifier AddCommand::with_store(const Classifier& fitted) const {
@@ -91,12 +96,25 @@ Classifier AddCommand::with_pictures(const Classifier& fitted) const {
   return fitted.with(samples, options.threads);
 }
 
+// A misspelt name makes a class of its own, which shows here.
+void AddCommand::print_added(const Classifier& before, std::size_t count) const {
+  const auto& classes = before.classes();
+  if (std::ranges::find(classes, class_name) != classes.end()) {
+    fmt::print("added {} to class {}\n", pictures_text(count), class_name);
+    return;
+  }
+  fmt::print("new class {} with {}\n", class_name, pictures_text(count));
+  if (const auto alike = closest_word(class_name, classes))
+    fmt::print(stderr, "note: there is a class '{}' as well; if that was meant, remove '{}'\n",
+               *alike, class_name);
+}
+
 void AddCommand::run() {
   const Classifier fitted = Classifier::load(classifier);
   const bool store = pictures.size() == 1 && is_store(pictures.front());
   const Classifier grown = store ? with_store(fitted) : with_pictures(fitted);
   grown.save(classifier);
-  fmt::print("added {} of class {}\n", grown.labels().size() - fitted.labels().size(), class_name);
+  print_added(fitted, grown.labels().size() - fitted.labels().size());
   print_summary(classifier, grown);
 }
 
@@ -111,7 +129,7 @@ struct RemoveCommand {
     const Classifier rest = fitted.without(class_name, threads);
     rest.save(classifier);
     fmt::print("removed class {} with its {}\n", class_name,
-               fitted.labels().size() - rest.labels().size());
+               pictures_text(fitted.labels().size() - rest.labels().size()));
     print_summary(classifier, rest);
   }
 };

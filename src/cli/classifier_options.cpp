@@ -45,17 +45,19 @@ std::vector<std::string> expanded(const std::string& word) {
 
 std::string calibration_text(const Classifier& classifier) {
   const Calibration& calibration = classifier.calibration();
-  if (classifier.classes().size() < 2) return "one class: nothing is unknown";
+  if (classifier.classes().size() < 2)
+    return "one class: it is the answer to every picture, also with --reject";
   const std::string numbers =
       fmt::format("temperature {:.4g}, unknown beyond a mean distance of {:.4g}",
                   calibration.temperature, -calibration.threshold);
   if (calibration.source == CalibrationSource::distances)
     return numbers + ": shares of the distances between classes, as no class has two pictures";
   return fmt::format(
-      "{}: by leaving out {} pictures one at a time, of which {} ({:.1f} %) find "
-      "their class",
-      numbers, calibration.samples, calibration.correct,
-      100.0 * static_cast<double>(calibration.correct) / static_cast<double>(calibration.samples));
+      "left out one at a time, {} of {} pictures ({:.1f} %) find their class with one example "
+      "fewer\nso chosen: {}",
+      calibration.correct, calibration.samples,
+      100.0 * static_cast<double>(calibration.correct) / static_cast<double>(calibration.samples),
+      numbers);
 }
 
 // Without folders: it has to fit on a line.

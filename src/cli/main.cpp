@@ -6,6 +6,7 @@
 #include <exception>
 #include <initializer_list>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,21 @@ std::string explain_command(const CLI::App& app, const std::string& command,
       meant ? fmt::format("did you mean {}?", *meant) : fmt::format("see {} --help", command));
 }
 
+std::optional<std::string> closest_flag(const CLI::App& app, const std::string& flag) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  return deepvoro::closest_word(flag.substr(0, flag.find('=')), flags);
+}
+
+const char* word_advice(const CLI::App& app) {
+  const bool takes_lists = std::ranges::any_of(app.get_options(), [](const CLI::Option* option) {
+    return !option->get_positional() && option->get_expected_max() > 1;
+  });
+  return takes_lists ? " (several values go with commas, as in --shots 1,5)"
+                     : " (a name with spaces goes in quotes)";
+}
+
 // What the parser found, led by a word it could not place, which is the likelier cause.
 std::string explain(const CLI::App& program, const CLI::ParseError& error) {
   std::string command = "deepvoro";
@@ -73,8 +89,10 @@ std::string explain(const CLI::App& program, const CLI::ParseError& error) {
   const bool is_flag = unknown.front().starts_with('-');
   if (!is_flag && app->get_require_subcommand_min() > 0)
     return explain_command(*app, command, unknown.front());
+  if (const auto meant = is_flag ? closest_flag(*app, unknown.front()) : std::nullopt)
+    return fmt::format("'{}' is not understood here; did you mean {}?", unknown.front(), *meant);
   return fmt::format("'{}' is not understood here{}; see {} --help", unknown.front(),
-                     is_flag ? "" : " (several values go with commas, as in --shots 1,5)", command);
+                     is_flag ? "" : word_advice(*app), command);
 }
 
 constexpr const char* kFooter = R"(

@@ -22,6 +22,13 @@ bool begins_with(std::span<const std::byte> file, const std::array<std::byte, N>
   return file.size() >= N && std::ranges::equal(file.first(N), head);
 }
 
+void check_begin(std::span<const std::byte> file, const std::string& name) {
+  if (file.empty()) throw data_error(fmt::format("{}: is empty; copy it again or remove it", name));
+  if (!begins_with(file, kJpegHead) && !begins_with(file, kPngHead))
+    throw data_error(
+        fmt::format("{}: is neither a JPEG nor a PNG file; convert it or remove it", name));
+}
+
 Image upright(StoredImage stored) {
   Image& image = stored.image;
   switch (stored.orientation) {
@@ -68,16 +75,19 @@ void throw_truncated(const std::string& name, const char* format) {
 
 Image decode_image(std::span<const std::byte> file, const std::string& name,
                    const ImageLimits& limits) {
-  if (file.empty()) throw data_error(fmt::format("{}: is empty; copy it again or remove it", name));
+  check_begin(file, name);
   if (begins_with(file, kJpegHead)) return upright(decode_jpeg(file, name, limits));
-  if (begins_with(file, kPngHead)) return upright(decode_png(file, name, limits));
-  throw data_error(
-      fmt::format("{}: is neither a JPEG nor a PNG file; convert it or remove it", name));
+  return upright(decode_png(file, name, limits));
 }
 
 Image read_image(const std::filesystem::path& file, const ImageLimits& limits) {
   const MappedFile mapped(file);
   return decode_image(mapped.bytes(), file.string(), limits);
+}
+
+void check_begins_like_a_picture(const std::filesystem::path& file) {
+  const MappedFile mapped(file);
+  check_begin(mapped.bytes(), file.string());
 }
 
 }  // namespace deepvoro

@@ -458,7 +458,12 @@ def test_pool_with_several_methods(refusal, store, tmp_path):
 
 
 @pytest.mark.parametrize("arguments, mentions", [
-    (["evaluate", "x", "--metod", "vd"], ["--metod", "deepvoro evaluate --help"]),
+    (["evaluate", "x", "--metod", "vd"], ["'--metod' is not understood here; did you mean --method?"]),
+    (["evaluate", "x", "--shto=1"], ["did you mean --shots?"]),
+    (["evaluate", "x", "--nothing-like-it"], ["--nothing-like-it", "deepvoro evaluate --help"]),
+    (["remove", "birds.dv", "coffee", "cup"], ["'cup'", "quotes"]),
+    (["Evaluate", "x"], ["did you mean evaluate?"]),
+    (["tnue", "x"], ["did you mean tune?"]),
     (["eval", "x"], ["there is no command 'eval'", "deepvoro --help"]),
     (["evalute", "x", "--method", "vd"], ["there is no command 'evalute'; did you mean evaluate?"]),
     (["tunes"], ["'tunes'", "did you mean tune?"]),

@@ -206,6 +206,35 @@ def test_colours_are_nothing_for_the_network_of_drawings(deepvoro, fit, pictures
     assert deepvoro("predict", fit(), query).stderr == ""
 
 
+def test_a_new_class_of_nearly_a_known_name_is_noted(deepvoro, fit, pictures):
+    file = fit()
+    picture = pictures / "query/cat/0.png"
+    for name, alike in (("cta", "cat"), ("CAT s", None), ("dolphin", None)):
+        process = deepvoro("add", file, name, picture)
+        assert process.returncode == 0 and f"new class {name} with 1 picture\n" in process.stdout
+        assert process.stderr == (f"note: there is a class '{alike}' as well; if that was meant, remove '{name}'\n" if alike else "")
+
+
+def test_what_is_no_picture_is_told_before_the_network_works(deepvoro, fit, pictures, tmp_path):
+    file = fit()
+    text = tmp_path / "notes.txt"
+    text.write_text("no picture")
+    query = pictures / "query/ant/0.png"
+    assert_one_line(deepvoro("predict", file, query, text), 3, "notes.txt", "--skip-bad")
+    assert "skipped" in deepvoro("predict", file, query, text, "--skip-bad").stderr
+    for flags in ((), ("--skip-bad",)):
+        process = deepvoro("predict", file, query, tmp_path / "nowhere.jpg", *flags)
+        assert_one_line(process, 3, "nowhere.jpg: there is no such file")
+        assert process.stdout == ""
+
+
+@pytest.mark.parametrize("ending", ["heic", "HEIF", "avif"])
+def test_formats_of_telephones_are_not_passed_over(deepvoro, fit, pictures, tmp_path, ending):
+    shutil.copytree(pictures / "query", tmp_path / "query")
+    (tmp_path / f"query/ant/photo.{ending}").write_bytes(b"\0\0\0\x18ftypheic")
+    assert_one_line(deepvoro("predict", fit(), tmp_path / "query"), 3, f"photo.{ending}", "neither a JPEG nor a PNG")
+
+
 def test_another_backbone_is_refused(deepvoro, fit, pictures, tmp_path):
     moved = tmp_path / "moved.safetensors"
     mine, _ = make_model(tmp_path / "mine.safetensors", seed=2)

@@ -234,6 +234,8 @@ class TestArrays:
         ({"geometry": "surrogate"}, "base"),
         ({"transforms": [{"power": 2}]}, "member 0: \"power\" is unknown"),
         ({"transforms": []}, "no members"),
+        ({"transforms": "sqrt"}, "transforms must be a list of dicts"),
+        ({"transforms": [0.5]}, "transforms must be a list of dicts"),
         ({"signed": "maybe"}, "signed 'maybe': unknown"),
         ({"temperature": -1}, "temperature must be a positive number"),
         ({"temperature": "hot"}, "temperature must be a positive number"),
@@ -252,5 +254,5 @@ def test_negative_features_are_an_error_if_unsigned_is_asked_for():
     with pytest.raises(ValueError, match="column .*--signed"):
         deepvoro.DeepVoroClassifier(signed=False).fit(X, y)
     model = deepvoro.DeepVoroClassifier().fit(abs(X), y)
-    with pytest.raises(ValueError, match="row 0: column .*--signed"):
+    with pytest.raises(ValueError, match="X has negative features.*; fit with signed=True"):
         model.predict(-abs(X))

@@ -22,6 +22,7 @@ struct NamedPicture {
   std::string name;   // what it is called in a class: the file, below the folder that was given
   std::string where;  // what a user would call it
   std::function<Image()> read;
+  std::filesystem::path file = {};  // if it is one
 };
 
 // A picture file, or all those in a folder and below it, by name.

@@ -22,4 +22,7 @@ struct ImageLimits {
                                  const ImageLimits& limits = {});
 [[nodiscard]] Image read_image(const std::filesystem::path& file, const ImageLimits& limits = {});
 
+// A data error where the first bytes of a file show already that it is no picture.
+void check_begins_like_a_picture(const std::filesystem::path& file);
+
 }  // namespace deepvoro

@@ -15,8 +15,9 @@
 namespace deepvoro {
 namespace {
 
-constexpr std::array<std::string_view, 10> kEndings{".jpg", ".jpeg", ".jpe",  ".png",  ".bmp",
-                                                    ".gif", ".tif",  ".tiff", ".webp", ".ppm"};
+constexpr std::array<std::string_view, 13> kEndings{".jpg",  ".jpeg", ".jpe",  ".png",  ".bmp",
+                                                    ".gif",  ".tif",  ".tiff", ".webp", ".ppm",
+                                                    ".heic", ".heif", ".avif"};
 
 }  // namespace
 
