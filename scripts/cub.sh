@@ -9,6 +9,11 @@
 # BACKBONE, PROCEDURE, EPOCHS, WEIGHT_DECAY, VALIDATE_EVERY, VIEWS, SHOTS, DEVICE, THREADS and DEEPVORO (the program) can be set.
 set -euo pipefail
 
+if [ $# -lt 2 ]; then
+  echo "usage: cub.sh PICTURES FOLDER [STAGE...]; the first lines of the script tell more" >&2
+  exit 2
+fi
+
 pictures=$1
 folder=$2
 shift 2

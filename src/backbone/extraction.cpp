@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "checkpoint.hpp"
@@ -392,7 +393,19 @@ std::vector<View> four_close_views(SizeRule rule, std::size_t first_size) {
 
 }  // namespace
 
+void check_number_of_views(const std::string& text) {
+  constexpr std::array<std::string_view, 5> numbers{"1", "4", "8", "16", "64"};
+  const bool has_names = text.find_first_not_of("0123456789, ") != std::string::npos;
+  if (has_names || std::ranges::find(numbers, text) != numbers.end()) return;
+  throw usage_error(
+      fmt::format("--views: '{}' is no number of views; there are 1, 4, 8, 16 and 64, or names "
+                  "with commas, as in "
+                  "s84_r0_f0,s84_r0_f1",
+                  text));
+}
+
 std::vector<View> parse_views(const std::string& text, SizeRule rule, std::size_t first_size) {
+  check_number_of_views(text);
   if (text == "4") return four_close_views(rule, first_size);
   std::vector<View> views;
   const std::vector<View> all = all_views(rule);

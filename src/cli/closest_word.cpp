@@ -1,18 +1,12 @@
 #include "closest_word.hpp"
 
+#include <CLI/StringTools.hpp>
 #include <algorithm>
 #include <string>
 #include <vector>
 
 namespace deepvoro {
 namespace {
-
-std::string in_small_letters(std::string_view word) {
-  std::string small(word);
-  for (char& letter : small)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  return small;
-}
 
 // Letters that are missing, too many, other ones or exchanged with the next.
 std::size_t edits(std::string_view from, std::string_view to) {
@@ -37,9 +31,9 @@ std::size_t edits(std::string_view from, std::string_view to) {
 
 std::optional<std::string> closest_word(std::string_view written,
                                         std::span<const std::string> words) {
-  const std::string small = in_small_letters(written);
+  const std::string small = CLI::detail::to_lower(std::string(written));
   const auto distance = [&](const std::string& word) {
-    return edits(small, in_small_letters(word));
+    return edits(small, CLI::detail::to_lower(word));
   };
   const auto closest = std::ranges::min_element(words, {}, distance);
   if (closest == words.end() || 3 * distance(*closest) > std::max(written.size(), closest->size()))

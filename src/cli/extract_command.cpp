@@ -13,7 +13,6 @@
 #include "episode_options.hpp"
 #include "progress_bar.hpp"
 #include "stopped_note.hpp"
-#include "views_option.hpp"
 
 namespace deepvoro {
 namespace {
@@ -40,6 +39,7 @@ struct ExtractCommand {
 };
 
 void ExtractCommand::run() {
+  check_number_of_views(views);
   if (compute.threads == 0) throw usage_error("--threads must be at least 1");
   if (size && (*size == 0 || *size > 4096))
     throw usage_error(fmt::format("--size {}: pictures have 1 to 4096 pixels", *size));
@@ -94,7 +94,6 @@ void add_extract_command(CLI::App& program) {
          "--views", command->views,
          "64 (all), 16 (sizes and flips), 8 (turns and flips of one size), 4 (flips of two close "
          "sizes), 1, or names with commas")
-      ->check(views_text())
       ->capture_default_str();
   app->add_option("--split", request.split,
                   "split that a single collection is, or the only one to take [novel; all]");

@@ -13,7 +13,6 @@
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/ensemble/pool.hpp"
 #include "stopped_note.hpp"
-#include "views_option.hpp"
 
 namespace deepvoro {
 namespace {
@@ -70,6 +69,7 @@ Classifier FitCommand::of_store() const {
 }
 
 Classifier FitCommand::of_pictures() const {
+  check_number_of_views(views);
   const StoppedNote note;
   const ImageDataset dataset = ImageDataset::open(support);
   const std::vector<NamedPicture> pictures = pictures_of(dataset);
@@ -120,7 +120,6 @@ void add_fit_command(CLI::App& program) {
   app->add_option("--out", command->out, "classifier file to write (.dv)")->required();
   app->add_option("--views", command->views,
                   "ways to look at each picture: 1, 4, 8, 16, 64, or names with commas")
-      ->check(views_text())
       ->capture_default_str();
   app->add_option("--pool", command->pool,
                   "JSON file of members, instead of every view with the eight transformations");
