@@ -15,9 +15,9 @@
 #include <string_view>
 #include <utility>
 
-#include "checkpoint.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/backbone/collections.hpp"
+#include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/core/parallel.hpp"
@@ -132,7 +132,7 @@ std::map<std::string, fs::path> collections_of(const Extraction& request) {
 json backbone_json(const fs::path& model) {
   json backbone{{"name", model.stem().string()}};
   if (is_torchscript(model)) return backbone;
-  const ModelDescription description = Checkpoint(model).description();
+  const ModelDescription description = description_of(model);
   backbone["source"] = description.source;
   backbone["licence"] = description.licence;
   backbone["trained_on"] = description.trained_on;

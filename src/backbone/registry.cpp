@@ -71,7 +71,8 @@ void fill(std::string& fact, const JsonFields& about, const char* key) {
   if (fact.empty() && about.has(key)) fact = about.text(key);
 }
 
-// With what stands beside the model: its own words cannot be added to without changing its hash.
+}  // namespace
+
 ModelDescription description_of(const fs::path& model) {
   ModelDescription description = Checkpoint(model).description();
   const fs::path file = fs::path(model).replace_extension(kAboutEnding);
@@ -83,8 +84,6 @@ ModelDescription description_of(const fs::path& model) {
   fill(description.trained_on, about, "trained_on");
   return description;
 }
-
-}  // namespace
 
 std::vector<InstalledBackbone> installed_backbones() {
   std::vector<InstalledBackbone> all;

@@ -95,7 +95,7 @@ OpenedBackbone open_backbone(const std::string& name_or_file, const std::string&
   opened.origin.description_json =
       is_torchscript(file)
           ? json{{"format", "torchscript"}, {"input_size", opened.network->input_size()}}.dump()
-          : description_json(Checkpoint(file).description());
+          : description_json(description_of(file));
   return opened;
 }
 

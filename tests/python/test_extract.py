@@ -121,6 +121,15 @@ def test_a_model_goes_by_its_name_and_says_what_it_is(deepvoro, pictures, model,
     assert process.returncode == 0 and "were there already" in process.stderr
 
 
+def test_features_say_what_stands_beside_their_model(extract, model, tmp_path):
+    file = tmp_path / "mine.safetensors"
+    shutil.copy(model[0], file)
+    file.with_suffix(".about.json").write_text(json.dumps({"licence": "free", "trained_on": "owls"}))
+    assert extract(model_file=file).returncode == 0
+    said = json.loads((tmp_path / "store/store.json").read_text())["provenance"]["backbone"]
+    assert (said["licence"], said["trained_on"]) == ("free", "owls")
+
+
 def test_unknown_names_of_models_are_told(extract):
     process = extract(model_file="no-such-model")
     assert process.returncode == 3

@@ -16,9 +16,12 @@ struct InstalledBackbone {
   ModelDescription description;
 };
 
-// By name. One of the user's hides one of the same name that comes with the program. Licence,
-// source and what it was trained on are those of `<name>.about.json` beside it where the model does
-// not say.
+// What a model of ours says of itself. Licence, source and what it was trained on are those of
+// `<name>.about.json` beside it where it does not say: its own words cannot be added to without
+// changing its hash.
+[[nodiscard]] ModelDescription description_of(const std::filesystem::path& model);
+
+// By name. One of the user's hides one of the same name that comes with the program.
 [[nodiscard]] std::vector<InstalledBackbone> installed_backbones();
 
 // The file of a backbone by its name. What is a path (an existing file, or a text with a slash or
