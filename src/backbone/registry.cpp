@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "checkpoint.hpp"
+#include "model_file.hpp"
 #include "core/json_file.hpp"
 #include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/backbone/install.hpp"
@@ -74,7 +74,7 @@ void fill(std::string& fact, const JsonFields& about, const char* key) {
 }  // namespace
 
 ModelDescription description_of(const fs::path& model) {
-  ModelDescription description = Checkpoint(model).description();
+  ModelDescription description = ModelFile(model).description();
   const fs::path file = fs::path(model).replace_extension(kAboutEnding);
   if (std::error_code absent; !fs::exists(file, absent)) return description;
   const nlohmann::json document = read_json(file);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "backbone/checkpoint.hpp"
+#include "backbone/model_file.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/classifier/pictures.hpp"

@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-#include "checkpoint.hpp"
+#include "step_log.hpp"
 #include "core/json_file.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
@@ -27,7 +27,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr const char* kSplit = "val";
-using Counts = Checkpoint::Step;
+using Counts = StepLog::Step;
 
 std::size_t default_top_k(Method method) {
   if (method == Method::vd) return 1;
@@ -123,7 +123,7 @@ ordered_json described(const Tuning& request, std::size_t top_k, const std::stri
   return object;
 }
 
-std::filesystem::path checkpoint_file(const std::filesystem::path& out) {
+std::filesystem::path log_file(const std::filesystem::path& out) {
   std::error_code ignored;
   if (std::filesystem::exists(out, ignored) && !std::filesystem::is_regular_file(out, ignored))
     throw usage_error(fmt::format(
@@ -171,7 +171,7 @@ class Tuner {
   EpisodeList episodes_;
   Arena arena_;
   ordered_json description_;
-  Checkpoint checkpoint_;
+  StepLog log_;
   std::size_t step_ = 0;
   double cost_done_ = 0;
   double cost_of_all_;
@@ -190,7 +190,7 @@ Tuner::Tuner(const FeatureStore& store, const Tuning& request, std::filesystem::
       // Any positive alpha keeps the order of a single member's distances.
       arena_{store, kSplit, episodes_, Influence(1), request_.threads},
       description_(described(request_, top_k_, store.sha256(request_.threads))),
-      checkpoint_(checkpoint_file(out_), description_),
+      log_(log_file(out_), description_),
       cost_of_all_(static_cast<double>(request_.views.size()) *
                    (cost(transforms_.size(), transforms_.size()) +
                     (surrogates_.empty() ? 0 : cost(top_k_ * surrogates_.size(), top_k_)))) {}
@@ -201,15 +201,15 @@ Counts Tuner::correct(const Pool& members, std::size_t passes) {
     if (progress_) progress_((cost_done_ + fraction * step_cost) / cost_of_all_);
   };
   Counts counts;
-  if (step_ < checkpoint_.steps().size()) {
-    counts = checkpoint_.steps()[step_];
+  if (step_ < log_.steps().size()) {
+    counts = log_.steps()[step_];
     const std::uint64_t queries = request_.plan.count * request_.plan.shape.total_queries();
     if (counts.size() != members.size() || std::ranges::max(counts) > queries)
-      checkpoint_.refuse_as_damaged();
+      log_.refuse_as_damaged();
   } else {
     report(0);
     counts = correct_of_each_member(arena_, members, report);
-    checkpoint_.append(counts);
+    log_.append(counts);
   }
   ++step_;
   cost_done_ += step_cost;
@@ -267,19 +267,19 @@ void Tuner::choose_surrogates(TuningResult& result) {
 }
 
 TuningResult Tuner::run() {
-  TuningResult result{.top_k = top_k_, .resumed_steps = checkpoint_.steps().size()};
+  TuningResult result{.top_k = top_k_, .resumed_steps = log_.steps().size()};
   try {
     rank_transforms(result);
     if (!surrogates_.empty()) choose_surrogates(result);
   } catch (...) {
     // Nothing to go on from, and it would stand in the way of a better command.
-    if (checkpoint_.steps().empty()) checkpoint_.remove();
+    if (log_.steps().empty()) log_.remove();
     throw;
   }
   result.steps = step_;
-  if (checkpoint_.steps().size() != step_) checkpoint_.refuse_as_damaged();
+  if (log_.steps().size() != step_) log_.refuse_as_damaged();
   write(result);
-  checkpoint_.remove();
+  log_.remove();
   return result;
 }
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "backbone/checkpoint.hpp"
+#include "backbone/model_file.hpp"
 #include "expect_error.hpp"
 
 namespace deepvoro {
@@ -39,7 +39,7 @@ class Registry : public ::testing::Test {
     return folder_ / "backbones" / (name + ".safetensors");
   }
   void install(const std::string& name) const {
-    write_checkpoint(file(name), description_, {}, WeightType::float32);
+    write_model_file(file(name), description_, {}, WeightType::float32);
   }
 
   fs::path folder_;

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "backbone/checkpoint.hpp"
+#include "backbone/model_file.hpp"
 
 namespace deepvoro {
 namespace {
@@ -117,7 +117,7 @@ void write_keras_resnet50(const TfjsPackage& package, const std::string& source,
   views.reserve(tensors.size());
   for (const OwnedTensor& tensor : tensors)
     views.push_back({tensor.name, tensor.shape, tensor.values});
-  write_checkpoint(file, description, views, WeightType::float32);
+  write_model_file(file, description, views, WeightType::float32);
 }
 
 }  // namespace deepvoro

@@ -4,7 +4,7 @@
 
 namespace deepvoro {
 
-void read_tensors(const Checkpoint& file, const std::vector<NamedTensor>& tensors) {
+void read_tensors(const ModelFile& file, const std::vector<NamedTensor>& tensors) {
   for (const NamedTensor& entry : tensors) {
     const std::vector<std::int64_t> shape = entry.tensor->sizes().vec();
     std::vector<float> values = file.values(entry.name, shape);
@@ -15,11 +15,11 @@ void read_tensors(const Checkpoint& file, const std::vector<NamedTensor>& tensor
 }
 
 LoadedNetwork read_network(const std::filesystem::path& file) {
-  const Checkpoint checkpoint(file);
+  const ModelFile model(file);
   auto network =
-      std::make_unique<Network>(checkpoint.description().architecture, Network::Weights::absent);
-  read_tensors(checkpoint, network->tensors());
-  return {checkpoint.description(), std::move(network)};
+      std::make_unique<Network>(model.description().architecture, Network::Weights::absent);
+  read_tensors(model, network->tensors());
+  return {model.description(), std::move(network)};
 }
 
 void write_network(const std::filesystem::path& file, const ModelDescription& description,
@@ -35,7 +35,7 @@ void write_network(const std::filesystem::path& file, const ModelDescription& de
                    {sizes.begin(), sizes.end()},
                    {values.data_ptr<float>(), static_cast<std::size_t>(values.numel())}});
   }
-  write_checkpoint(file, description, out, type, metadata);
+  write_model_file(file, description, out, type, metadata);
 }
 
 }  // namespace deepvoro

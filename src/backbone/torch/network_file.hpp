@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "backbone/checkpoint.hpp"
+#include "backbone/model_file.hpp"
 #include "network.hpp"
 
 namespace deepvoro {
@@ -18,7 +18,7 @@ struct LoadedNetwork {
 [[nodiscard]] LoadedNetwork read_network(const std::filesystem::path& file);
 
 // Gives every tensor of a network the values it has in a file.
-void read_tensors(const Checkpoint& file, const std::vector<NamedTensor>& tensors);
+void read_tensors(const ModelFile& file, const std::vector<NamedTensor>& tensors);
 
 void write_network(const std::filesystem::path& file, const ModelDescription& description,
                    const std::vector<NamedTensor>& tensors, WeightType type = WeightType::float32,

@@ -294,7 +294,7 @@ class Trainer {
   }
 
   void go_on() {
-    const Checkpoint partial(partial_file_);
+    const ModelFile partial(partial_file_);
     const std::string where = partial_file_.string();
     if (partial.description() != description_)
       throw data_error(fmt::format(

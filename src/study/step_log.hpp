@@ -9,12 +9,12 @@ namespace deepvoro {
 
 // The finished steps of a long computation, in a file next to its output. The file belongs to one
 // request; one that belongs to another request, or is damaged, is a data error.
-class Checkpoint {
+class StepLog {
  public:
   using Step = std::vector<std::uint64_t>;
 
   // `request`: everything the steps depend on.
-  Checkpoint(std::filesystem::path file, const nlohmann::ordered_json& request);
+  StepLog(std::filesystem::path file, const nlohmann::ordered_json& request);
 
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
   void append(Step step);

@@ -1,4 +1,4 @@
-#include "checkpoint.hpp"
+#include "model_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -90,7 +90,7 @@ ModelDescription parse_description(const std::string& text, const std::string& w
   return description;
 }
 
-Checkpoint::Checkpoint(const std::filesystem::path& file) : tensors_(file) {
+ModelFile::ModelFile(const std::filesystem::path& file) : tensors_(file) {
   const auto found = tensors_.metadata().find(kMetadataKey);
   if (found == tensors_.metadata().end())
     throw data_error(
@@ -100,7 +100,7 @@ Checkpoint::Checkpoint(const std::filesystem::path& file) : tensors_(file) {
   description_ = parse_description(found->second, file.string());
 }
 
-std::vector<float> Checkpoint::values(const std::string& name,
+std::vector<float> ModelFile::values(const std::string& name,
                                       std::span<const std::int64_t> shape) const {
   if (!tensors_.has(name))
     throw data_error(
@@ -120,7 +120,7 @@ std::vector<float> Checkpoint::values(const std::string& name,
   return std::move(table.values);
 }
 
-void write_checkpoint(const std::filesystem::path& file, const ModelDescription& description,
+void write_model_file(const std::filesystem::path& file, const ModelDescription& description,
                       const std::vector<FloatTensor>& tensors, WeightType type,
                       const std::map<std::string, std::string>& metadata) {
   std::map<std::string, std::string> all = metadata;

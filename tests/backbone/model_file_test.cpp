@@ -1,4 +1,4 @@
-#include "backbone/checkpoint.hpp"
+#include "backbone/model_file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::expect_error;
 
-class CheckpointFile : public ::testing::Test {
+class ModelFileTest : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = fs::path(::testing::TempDir()) /
@@ -52,7 +52,7 @@ class CheckpointFile : public ::testing::Test {
   std::unique_ptr<Network> network_;
 };
 
-TEST_F(CheckpointFile, ComesBackAsItWas) {
+TEST_F(ModelFileTest, ComesBackAsItWas) {
   write();
   const LoadedNetwork loaded = read_network(file());
   EXPECT_EQ(loaded.description, description_);
@@ -62,7 +62,7 @@ TEST_F(CheckpointFile, ComesBackAsItWas) {
         << network_->tensors()[i].name;
 }
 
-TEST_F(CheckpointFile, HalvesAreRounded) {
+TEST_F(ModelFileTest, HalvesAreRounded) {
   write(WeightType::float16);
   const LoadedNetwork loaded = read_network(file());
   for (std::size_t i = 0; i < network_->tensors().size(); ++i)
@@ -71,7 +71,7 @@ TEST_F(CheckpointFile, HalvesAreRounded) {
         << network_->tensors()[i].name;
 }
 
-TEST_F(CheckpointFile, RefusesAnotherNetwork) {
+TEST_F(ModelFileTest, RefusesAnotherNetwork) {
   write();
   damage(R"(\"widths\":[4,5,6,7])", R"(\"widths\":[4,5,6,8])");
   expect_error(ErrorKind::data,
@@ -79,33 +79,33 @@ TEST_F(CheckpointFile, RefusesAnotherNetwork) {
                [&] { (void)read_network(file()); });
 }
 
-TEST_F(CheckpointFile, RefusesAnUnknownNetwork) {
+TEST_F(ModelFileTest, RefusesAnUnknownNetwork) {
   write();
   damage(R"(\"name\":\"conv4\")", R"(\"name\":\"conv9\")");
   expect_error(ErrorKind::data, {file().string(), "conv9"}, [&] { (void)read_network(file()); });
 }
 
-TEST_F(CheckpointFile, RefusesAMissingTensor) {
+TEST_F(ModelFileTest, RefusesAMissingTensor) {
   write();
   damage("trunk.1.BN.bias", "trunk.1.BN.bees");
   expect_error(ErrorKind::data, {file().string(), "trunk.1.BN.bias"},
                [&] { (void)read_network(file()); });
 }
 
-TEST_F(CheckpointFile, RefusesAFileCutShort) {
+TEST_F(ModelFileTest, RefusesAFileCutShort) {
   write();
   fs::resize_file(file(), fs::file_size(file()) - 4);
   expect_error(ErrorKind::data, {file().string(), "cut short"},
                [&] { (void)read_network(file()); });
 }
 
-TEST_F(CheckpointFile, RefusesAFileWithoutDescription) {
+TEST_F(ModelFileTest, RefusesAFileWithoutDescription) {
   write_safetensors(file(), {}, {}, NumberType::float32);
   expect_error(ErrorKind::data, {file().string(), "deepvoro train"},
                [&] { (void)read_network(file()); });
 }
 
-TEST_F(CheckpointFile, RefusesWeightsThatAreNotFinite) {
+TEST_F(ModelFileTest, RefusesWeightsThatAreNotFinite) {
   const torch::NoGradGuard no_gradients;
   network_->tensors()[1].tensor->fill_(std::numeric_limits<float>::quiet_NaN());
   write();
@@ -113,7 +113,7 @@ TEST_F(CheckpointFile, RefusesWeightsThatAreNotFinite) {
                [&] { (void)read_network(file()); });
 }
 
-TEST_F(CheckpointFile, RefusesScalesOfZero) {
+TEST_F(ModelFileTest, RefusesScalesOfZero) {
   description_.pixels.deviation[1] = 0;
   write();
   expect_error(ErrorKind::data, {file().string(), "deviation"},

@@ -1,4 +1,4 @@
-#include "checkpoint.hpp"
+#include "step_log.hpp"
 
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ std::string first_difference(const json& theirs, const json& ours) {
 
 }  // namespace
 
-Checkpoint::Checkpoint(std::filesystem::path file, const nlohmann::ordered_json& request)
+StepLog::StepLog(std::filesystem::path file, const nlohmann::ordered_json& request)
     : file_(std::move(file)), request_(json::parse(request.dump())) {
   std::error_code unreadable;
   if (std::filesystem::exists(file_, unreadable))
@@ -43,7 +43,7 @@ Checkpoint::Checkpoint(std::filesystem::path file, const nlohmann::ordered_json&
     write();  // shows early whether it can be written
 }
 
-void Checkpoint::read() {
+void StepLog::read() {
   json document;
   try {
     document = read_json(file_);
@@ -67,12 +67,12 @@ void Checkpoint::read() {
   if (document.value("sha256", json()) != checksum()) refuse_as_damaged();
 }
 
-void Checkpoint::append(Step step) {
+void StepLog::append(Step step) {
   steps_.push_back(std::move(step));
   write();
 }
 
-void Checkpoint::write() const {
+void StepLog::write() const {
   const json document = {{"format", kFormat},
                          {"version", 1},
                          {"request", request_},
@@ -84,17 +84,17 @@ void Checkpoint::write() const {
   out.commit();
 }
 
-void Checkpoint::remove() const {
+void StepLog::remove() const {
   std::error_code already_gone;
   std::filesystem::remove(file_, already_gone);
 }
 
-void Checkpoint::refuse_as_damaged() const {
+void StepLog::refuse_as_damaged() const {
   throw data_error(fmt::format("{}: is no checkpoint, or a damaged one; delete it to start afresh",
                                file_.string()));
 }
 
-std::string Checkpoint::checksum() const {
+std::string StepLog::checksum() const {
   const std::string text = request_.dump() + json(steps_).dump();
   return sha256_hex(std::as_bytes(std::span(text)));
 }

@@ -17,9 +17,9 @@ namespace deepvoro {
 
 // A model on disk: a .safetensors file whose metadata hold the description under "deepvoro".
 // Reading maps the file; nothing is allocated before its sizes were checked.
-class Checkpoint {
+class ModelFile {
  public:
-  explicit Checkpoint(const std::filesystem::path& file);
+  explicit ModelFile(const std::filesystem::path& file);
 
   [[nodiscard]] const ModelDescription& description() const { return description_; }
   [[nodiscard]] const SafetensorsFile& tensors() const { return tensors_; }
@@ -37,7 +37,7 @@ enum class WeightType { float16, float32 };
 
 // Tensors of float32, written as that or rounded to float16. `metadata` is added to the
 // description.
-void write_checkpoint(const std::filesystem::path& file, const ModelDescription& description,
+void write_model_file(const std::filesystem::path& file, const ModelDescription& description,
                       const std::vector<FloatTensor>& tensors, WeightType type,
                       const std::map<std::string, std::string>& metadata = {});
 
