@@ -1,22 +1,29 @@
 # Each target does all of its own set-up on Debian bookworm.
 #   make build   the program at build/bin/deepvoro, the Python package in build/python
 #   make demo    few-shot accuracy on the built-in sketches
-#   make test    every test
+#   make test    every test: release, Debug, with sanitizers
+#   make test-clang  the C++ tests, compiled by clang
+#   make lint    clang-format and clang-tidy, over what changed since they last found it clean
+#   make coverage    how many lines the C++ tests reach
+#   make faults      plants small faults one at a time and tells which ones the tests miss (hours)
 #   make bench   the benchmark table, this program against NumPy on the same data
 #   make bench-images   JPEG decode plus resize against Pillow
 #   make bench-extract  networks on the CPU against PyTorch
 #   make bench-classifier   predictions against scikit-learn
 #   make pipeline-quickdraw     from drawings to a table: train a network, extract features, tune, evaluate
 #   make pipeline-doublemnist   from digits to features in the plane, and accuracies
-.PHONY: build demo test bench bench-images bench-extract bench-classifier pipeline-quickdraw pipeline-doublemnist \
-        packages-build packages-test packages-bench packages-bench-extract packages-pipeline clean
+.PHONY: build demo test test-release test-debug test-asan test-tsan test-clang lint coverage faults bench bench-images bench-extract \
+        bench-classifier pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-lint \
+        packages-coverage packages-bench packages-bench-extract packages-pipeline clean
 
-BUILD_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
-                  libhdf5-dev libzip-dev libcli11-dev libjpeg62-turbo-dev libpng-dev zlib1g-dev libtorch-dev \
-                  pybind11-dev python3-dev python3-numpy
-TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev clang-format clang-tidy python3 python3-pytest \
+PROGRAM_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
+                    libhdf5-dev libzip-dev libcli11-dev libjpeg62-turbo-dev libpng-dev zlib1g-dev
+BUILD_PACKAGES := $(PROGRAM_PACKAGES) libtorch-dev pybind11-dev python3-dev python3-numpy
+TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev python3 python3-pytest \
                  python3-h5py python3-scipy python3-sklearn python3-joblib python3-pandas python3-matplotlib \
                  python3-pil python3-torch python3-pip python3-setuptools python3-wheel libopenblas0-pthread
+LINT_PACKAGES := $(BUILD_PACKAGES) clang-format clang-tidy python3
+COVERAGE_PACKAGES := $(TEST_PACKAGES) gcovr
 BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn python3-pil \
                   libopenblas0-pthread
 # Debian's npm has hundreds of dependencies: not where there is one already.
@@ -28,16 +35,47 @@ build: packages-build
 	cmake --preset release -DDEEPVORO_TESTS=OFF -DDEEPVORO_BACKBONE=ON
 	cmake --build build -j $(JOBS)
 
-demo: build
+demo: packages-program
+	cmake --preset release -DDEEPVORO_TESTS=OFF
+	cmake --build build -j $(JOBS) --target deepvoro_program
 	@scripts/demo.sh
 
-test: packages-test
+test: test-release test-debug test-asan test-tsan
+
+test-release: packages-test
 	cmake --preset release -DDEEPVORO_TESTS=ON -DDEEPVORO_BACKBONE=ON
 	cmake --build build -j $(JOBS)
 	ctest --test-dir build --output-on-failure -j $(JOBS)
-	cmake --preset asan
-	cmake --build build-asan -j $(JOBS) --target deepvoro_tests
-	build-asan/bin/deepvoro_tests --gtest_brief=1
+
+# The C++ tests alone: Python's start the program thousands of times.
+test-debug test-asan: test-%: packages-test
+	cmake --preset $*
+	cmake --build build-$* -j $(JOBS) --target deepvoro_tests
+	scripts/run_in_shards.sh $(JOBS) build-$*/bin/deepvoro_tests
+
+# A race needs two threads; what runs on one is covered above.
+test-tsan: packages-test
+	cmake --preset tsan
+	cmake --build build-tsan -j $(JOBS) --target deepvoro_tests
+	scripts/run_in_shards.sh 1 build-tsan/bin/deepvoro_tests --gtest_filter='*Thread*:*Parallel*'
+
+test-clang: packages-test packages-clang
+	cmake --preset clang
+	cmake --build build-clang -j $(JOBS)
+	scripts/run_in_shards.sh $(JOBS) build-clang/bin/deepvoro_tests
+
+lint: packages-lint
+	cmake --preset release -DDEEPVORO_BACKBONE=ON
+	/usr/bin/python3 scripts/lint.py build
+
+coverage: packages-coverage
+	cmake --preset coverage
+	cmake --build build-coverage -j $(JOBS) --target deepvoro_tests
+	scripts/run_in_shards.sh $(JOBS) build-coverage/bin/deepvoro_tests
+	gcovr --root . --filter src/ --filter include/ --exclude 'src/(cli|python)/' --print-summary build-coverage
+
+faults: packages-test
+	/usr/bin/python3 tests/faults/run.py
 
 bench: packages-bench
 	cmake --preset release -DDEEPVORO_BENCH=ON
@@ -66,10 +104,18 @@ bench-classifier: packages-bench
 	cmake --build build -j $(JOBS) --target deepvoro_classifier_bench
 	/usr/bin/python3 bench/classifier.py
 
+packages-program:
+	@scripts/install_packages.sh $(PROGRAM_PACKAGES)
 packages-build:
 	@scripts/install_packages.sh $(BUILD_PACKAGES)
+packages-clang:
+	@scripts/install_packages.sh clang
 packages-test:
 	@scripts/install_packages.sh $(TEST_PACKAGES)
+packages-lint:
+	@scripts/install_packages.sh $(LINT_PACKAGES)
+packages-coverage:
+	@scripts/install_packages.sh $(COVERAGE_PACKAGES)
 packages-bench:
 	@scripts/install_packages.sh $(BENCH_PACKAGES)
 packages-pipeline:
@@ -78,4 +124,4 @@ packages-bench-extract:
 	@scripts/install_packages.sh $(EXTRACT_PACKAGES)
 
 clean:
-	rm -rf build build-dev build-asan build-tsan
+	rm -rf build build-dev build-debug build-asan build-tsan build-coverage build-clang

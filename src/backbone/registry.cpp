@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
-#include "model_file.hpp"
 #include "core/json_file.hpp"
 #include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/backbone/install.hpp"
 #include "deepvoro/core/error.hpp"
 #include "features/json_fields.hpp"
 #include "library_folder.hpp"
+#include "model_file.hpp"
 
 namespace deepvoro {
 namespace {

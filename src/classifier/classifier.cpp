@@ -43,8 +43,9 @@ Matrix<double> influences(const FittedEnsemble& ensemble, std::size_t members,
                           std::span<const MatrixView<const float>> queries, unsigned threads) {
   Matrix<double> out(queries.front().rows(), ensemble.classes());
   ensemble.influence(queries, out.view(), threads);
+  const MatrixView<double> means = out.view();
   for (std::size_t q = 0; q < out.rows(); ++q)
-    for (double& value : out.view()[q]) value /= static_cast<double>(members);
+    for (double& value : means[q]) value /= static_cast<double>(members);
   return out;
 }
 

@@ -125,8 +125,9 @@ class Measurement {
     const std::vector<Matrix<float>> gathered = rows_.gather(samples);
     Matrix<double> out(samples.size(), shape_.ways);
     ensemble.influence(views_of(gathered), out.view(), 1);
+    const MatrixView<double> means = out.view();
     for (std::size_t i = 0; i < out.rows(); ++i)
-      for (double& value : out.view()[i]) value /= static_cast<double>(members_.size());
+      for (double& value : means[i]) value /= static_cast<double>(members_.size());
     return out;
   }
 

@@ -1,6 +1,7 @@
 #include "json_file.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"

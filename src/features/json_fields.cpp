@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "deepvoro/core/error.hpp"
@@ -14,6 +15,10 @@ using nlohmann::json;
 JsonFields::JsonFields(const json& object, std::string where)
     : object_(object), where_(std::move(where)) {
   if (!object.is_object()) throw data_error(where_ + ": is not an object");
+}
+
+bool JsonFields::has(const char* key) const {
+  return object_.contains(key);
 }
 
 std::string JsonFields::text(const char* key) const {

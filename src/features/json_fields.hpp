@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace deepvoro {
@@ -12,7 +12,7 @@ class JsonFields {
  public:
   JsonFields(const nlohmann::json& object, std::string where);
 
-  [[nodiscard]] bool has(const char* key) const { return object_.contains(key); }
+  [[nodiscard]] bool has(const char* key) const;
   [[nodiscard]] std::string text(const char* key) const;
   [[nodiscard]] double number(const char* key) const;  // finite
   [[nodiscard]] std::size_t whole(const char* key, std::size_t least) const;

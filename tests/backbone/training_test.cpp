@@ -1,8 +1,9 @@
 #include <gtest/gtest.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <fstream>
 #include <random>
+#include <span>
 
 #include "../cpp/expect_error.hpp"
 #include "backbone/torch/augmentation.hpp"
@@ -206,7 +207,7 @@ TEST_F(Training, BatchesOfANetworkMayBePendingTogether) {
   std::vector<float> other_alone(backbone->dim());
   backbone->embed(pair, pair_alone);
   backbone->embed({&other, 1}, other_alone);
-  EXPECT_NE(std::vector(pair_alone.begin(), pair_alone.begin() + backbone->dim()), other_alone);
+  EXPECT_FALSE(std::ranges::equal(std::span(pair_alone).first(backbone->dim()), other_alone));
 
   const auto first = backbone->begin(pair);
   const auto second = backbone->begin({&other, 1});

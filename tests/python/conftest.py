@@ -12,7 +12,6 @@ from stores import random_store
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("DEEPVORO_BIN", REPOSITORY / "build/bin/deepvoro"))
 SHARED = Path(os.environ.get("DEEPVORO_SHARED", REPOSITORY.parent / "shared"))
-TIMEOUT_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,6 @@ def deepvoro(program):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
-            timeout=TIMEOUT_SECONDS,
         )
 
     return run

@@ -49,13 +49,13 @@ def package(small_package, tmp_path):
 
 
 def convert(source, model):
-    return subprocess.run([CONVERT, source, model], capture_output=True, encoding="utf-8", timeout=300)
+    return subprocess.run([CONVERT, source, model], capture_output=True, encoding="utf-8")
 
 
 def embed(model, pictures, folder):
     np.save(folder / "pictures.npy", pictures)
     command = [EMBED, model, folder / "pictures.npy", folder / "features.npy", "2"]
-    process = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300)
+    process = subprocess.run(command, capture_output=True, encoding="utf-8")
     assert process.returncode == 0, process.stderr
     return np.load(folder / "features.npy")
 
@@ -307,7 +307,7 @@ def installed(program, tmp_path_factory):
     with tarfile.open(archive) as packed:
         packed.extractall(folder)
     command = [program, "backbone", "install", "resnet50", "--from", archive]
-    subprocess.run(command, env={**os.environ, "DEEPVORO_DATA": str(folder)}, check=True, timeout=300)
+    subprocess.run(command, env={**os.environ, "DEEPVORO_DATA": str(folder)}, check=True)
     return folder / "backbones/resnet50.safetensors", folder / "package"
 
 

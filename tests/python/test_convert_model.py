@@ -18,7 +18,7 @@ SCRIPT = REPOSITORY / "scripts/convert_model.py"
 
 def convert(checkpoint, out, *flags):
     command = [sys.executable, "-B", SCRIPT, checkpoint, "--out", out, *flags]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300)
+    return subprocess.run(command, capture_output=True, encoding="utf-8")
 
 
 def refused(checkpoint, out, *words, flags=()):

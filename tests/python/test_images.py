@@ -21,7 +21,7 @@ ORIENTATION_TAG = 0x0112
 
 
 def run(*arguments, env=None):
-    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, timeout=120, env={**os.environ, **(env or {})})
+    return subprocess.run([TOOL, *map(str, arguments)], capture_output=True, env={**os.environ, **(env or {})})
 
 
 def ours(picture, *operations, env=None):

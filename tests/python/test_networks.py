@@ -27,7 +27,7 @@ def program_features(folder, model_file, pictures, batch):
     np.save(folder / "pictures.npy", pictures)
     out = folder / "features.npy"
     command = [EMBED, model_file, folder / "pictures.npy", out, str(batch)]
-    process = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300)
+    process = subprocess.run(command, capture_output=True, encoding="utf-8")
     assert process.returncode == 0, process.stderr
     return np.load(out)
 
@@ -99,6 +99,6 @@ def test_what_is_no_torchscript_module_is_named(tmp_path):
     model.write_text("no module")
     np.save(tmp_path / "pictures.npy", random_pictures(1, 31))
     command = [EMBED, model, tmp_path / "pictures.npy", tmp_path / "features.npy", "1"]
-    process = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=300)
+    process = subprocess.run(command, capture_output=True, encoding="utf-8")
     assert process.returncode == 3
     assert str(model) in process.stderr and "TorchScript" in process.stderr
