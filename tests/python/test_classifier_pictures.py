@@ -55,10 +55,27 @@ def model(tmp_path_factory):
     return make_model(tmp_path_factory.mktemp("model") / "model.safetensors", seed=1)[0]
 
 
+@pytest.fixture(scope="module")
+def fitted(deepvoro, pictures, model, tmp_path_factory):
+    """A classifier of the common pictures, for each set of flags; most tests want the same."""
+    made = {}
+
+    def fit_once(flags):
+        if flags not in made:
+            made[flags] = tmp_path_factory.mktemp("fitted") / "fitted.dv"
+            process = deepvoro("fit", pictures / "support", "--backbone", model, "--out", made[flags], *flags)
+            assert process.returncode == 0, process.stderr
+        return made[flags]
+
+    return fit_once
+
+
 @pytest.fixture
-def fit(deepvoro, pictures, model, tmp_path):
+def fit(deepvoro, fitted, pictures, model, tmp_path):
     def run(*flags, support=pictures / "support", backbone=model, name="fitted"):
         file = tmp_path / f"{name}.dv"
+        if (support, backbone) == (pictures / "support", model):
+            return shutil.copy(fitted(flags), file)
         process = deepvoro("fit", support, "--backbone", backbone, "--out", file, *flags)
         assert process.returncode == 0, process.stderr
         return file
@@ -87,8 +104,8 @@ def test_an_answer_does_not_depend_on_the_other_pictures(deepvoro, fit, pictures
     file = fit()
     together = deepvoro("predict", file, pictures / "query").stdout.splitlines()[1:]
     alone = [deepvoro("predict", file, path, "--threads", 1).stdout.splitlines()[1]
-             for path in sorted((pictures / "query").rglob("*.png"))]
-    assert together == alone
+             for path in sorted((pictures / "query").rglob("*.png"))[::4]]
+    assert together[::4] == alone
 
 
 def test_features_are_those_of_extract(deepvoro, fit, pictures, model, tmp_path):

@@ -21,7 +21,7 @@ def test_known_figures(evaluate, cub_store, method, shots, accuracy):
 @pytest.mark.parametrize("method", ["vd", "deepvoro", "deepvoro++"])
 @pytest.mark.parametrize("shots, protocol, alpha", [(1, "deepvoro", 1), (5, "dc", 1), (5, "deepvoro", -1)])
 def test_scores(evaluate, cub_store, method, shots, protocol, alpha):
-    task = Task(shots=shots, episodes=20, protocol=protocol)
+    task = Task(shots=shots, episodes=8, protocol=protocol)
     store = Store(cub_store)
     pool = reference.default_pool(method, store.views)
     evaluation = evaluate(cub_store, method, "--alpha", alpha, task=task)
@@ -31,7 +31,7 @@ def test_scores(evaluate, cub_store, method, shots, protocol, alpha):
 
 @pytest.mark.parametrize("method, shots", [("deepvoro", 1), ("deepvoro", 5), ("deepvoro++", 1)])
 def test_guided_scheme(evaluate, cub_store, method, shots):
-    task = Task(shots=shots, episodes=20)
+    task = Task(shots=shots, episodes=8)
     store = Store(cub_store)
     members = reference.guided_members(store, task, reference.default_pool(method, store.views))
     evaluation = evaluate(cub_store, method, "--scheme", "guided", task=task)

@@ -158,12 +158,22 @@ def test_further_views_are_added_and_earlier_ones_left_alone(extract, tmp_path):
     assert files_of(tmp_path / "grown") == files_of(tmp_path / "whole")
 
 
+MANY_VIEWS = ",".join(f"s{size}_r{turn}_f{flip}" for size in (200, 300) for turn in (0, 90) for flip in (0, 1))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(deepvoro, pictures, model, tmp_path_factory):
+    store = tmp_path_factory.mktemp("undisturbed") / "store"
+    process = deepvoro("extract", pictures, "--model", model[0], "--views", MANY_VIEWS, "--out", store)
+    assert process.returncode == 0, process.stderr
+    return store
+
+
 # A file that is there when the kill comes: in the middle of the first view, of the second, and after a whole one.
 @pytest.mark.parametrize("sign", ["base/s200_r0_f0.npy", "base/s200_r0_f1.npy", "store.json"])
-def test_killed_run_leaves_whole_views_and_goes_on(program, deepvoro, extract, pictures, model, tmp_path, sign):
-    views = ",".join(f"s{size}_r{turn}_f{flip}" for size in (200, 400) for turn in (0, 90) for flip in (0, 1))
+def test_killed_run_leaves_whole_views_and_goes_on(program, deepvoro, extract, pictures, model, undisturbed, tmp_path, sign):
     store = tmp_path / "killed"
-    command = [program, "extract", pictures, "--model", model[0], "--views", views, "--out", store]
+    command = [program, "extract", pictures, "--model", model[0], "--views", MANY_VIEWS, "--out", store]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (store / sign).is_file() and process.poll() is None:
         time.sleep(0.001)
@@ -172,10 +182,9 @@ def test_killed_run_leaves_whole_views_and_goes_on(program, deepvoro, extract, p
     if (store / "store.json").is_file():
         check = deepvoro("store", "check", store)
         assert check.returncode == 0, check.stderr
-    assert extract(views=views, out=store).returncode == 0
-    assert extract(views=views, out=tmp_path / "whole").returncode == 0
+    assert extract(views=MANY_VIEWS, out=store).returncode == 0
     finished = {name: data for name, data in files_of(store).items() if not name.endswith(".part")}
-    assert finished == files_of(tmp_path / "whole")
+    assert finished == files_of(undisturbed)
 
 
 def test_models_sizes_and_pictures_do_not_mix(extract, pictures, tmp_path):

@@ -86,7 +86,7 @@ def kind_of(method):
 @pytest.mark.parametrize("method", BY_ADAM, ids=" ".join)
 @pytest.mark.parametrize("shots", [1, 5])
 def test_logistic_regression_on_real_features(evaluate, real_store, method, shots):
-    task = Task(shots=shots, episodes=200)
+    task = Task(shots=shots, episodes=40)
     evaluation = evaluate(real_store, *method, task=task)
     assert_adam_agrees(evaluation, adam_head(method[0], kind_of(method)), real_store, task)
 
@@ -153,7 +153,7 @@ NEAREST_MEAN = [method for method in METHODS if method[0] in ("simpleshot", "pt-
 @pytest.mark.parametrize("method", NEAREST_MEAN, ids=" ".join)
 @pytest.mark.parametrize("shots", [1, 5])
 def test_nearest_mean_on_real_features(evaluate, real_store, method, shots):
-    task = Task(shots=shots, episodes=200)
+    task = Task(shots=shots, episodes=60)
     assert_nearest_mean_agrees(evaluate(real_store, *method, task=task), method, real_store, task)
 
 
@@ -181,7 +181,7 @@ def s2m2_seed(folder, task, seed):
 
 @pytest.mark.parametrize("shots", [1, 5])
 def test_s2m2_is_one_of_many_seeds(evaluate, shots):
-    task, folder = Task(shots=shots, episodes=100), REPOSITORY / "data/quickdraw"
+    task, folder = Task(shots=shots, episodes=30), REPOSITORY / "data/quickdraw"
     evaluation = evaluate(folder, "s2m2", task=task)
     assert_like_another_seed(evaluation.scores, [s2m2_seed(folder, task, seed) for seed in (1, 2, 3, 4)])
 
@@ -202,11 +202,11 @@ def assert_s2m2_agrees(evaluation, folder, task):
 
 @pytest.mark.parametrize("shots", [1, 5])
 def test_s2m2_on_real_features(evaluate, real_store, shots):
-    task = Task(shots=shots, episodes=100)
+    task = Task(shots=shots, episodes=15)
     assert_s2m2_agrees(evaluate(real_store, "s2m2", task=task), real_store, task)
 
 
-@pytest.mark.parametrize("dim, dtype, task", random_tasks())
+@pytest.mark.parametrize("dim, dtype, task", [*random_tasks()][:5])
 def test_s2m2_on_random_features(evaluate, make_store, dim, dtype, task):
     store = make_store(dim=dim, dtype=dtype)
     assert_s2m2_agrees(evaluate(store, "s2m2", task=task), store, task)
@@ -220,14 +220,14 @@ def assert_dc_like_another_seed(evaluation, folder, task, seeds):
 
 @pytest.mark.parametrize("shots", [1, 5])
 def test_dc_on_sketches(evaluate, shots):
-    task, folder = Task(shots=shots, episodes=40), REPOSITORY / "data/quickdraw"
+    task, folder = Task(shots=shots, episodes=10), REPOSITORY / "data/quickdraw"
     assert_dc_like_another_seed(evaluate(folder, "dc", task=task), folder, task, seeds=3)
 
 
 @pytest.mark.parametrize("shots", [1, 5])
 def test_dc_on_birds(evaluate, cub_store, shots):
     """Few episodes with many queries: nearly all the time goes into fitting."""
-    task = Task(shots=shots, queries=40, episodes=8)
+    task = Task(ways=3, shots=shots, queries=40, episodes=4)
     assert_dc_like_another_seed(evaluate(cub_store, "dc", task=task), cub_store, task, seeds=3)
 
 
@@ -238,7 +238,7 @@ def test_dc_with_base_classes_of_equal_rows(evaluate, tmp_path):
     rows, labels = np.load(base), np.load(folder / "base/labels.npy")
     first_of_class = np.unique(labels, return_index=True)[1]
     np.save(base, rows[first_of_class][labels])
-    task = Task(shots=3, episodes=40)
+    task = Task(shots=3, episodes=10)
     assert_dc_like_another_seed(evaluate(folder, "dc", task=task), folder, task, seeds=3)
 
 

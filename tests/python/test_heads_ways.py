@@ -12,7 +12,7 @@ from reference import Store, Task
 sys.path.insert(0, str(REPOSITORY / "bench"))
 import heads_ways  # noqa: E402
 
-EPOCHS = 100
+EPOCHS = 50
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def features(store):
 @pytest.mark.parametrize("kind", ["power", "voronoi"])
 @pytest.mark.parametrize("shots", [1, 5])
 def test_logistic_regression(store, features, way, kind, shots):
-    task = Task(shots=shots, episodes=70)
+    task = Task(shots=shots, episodes=heads_ways.EPISODES_AT_ONCE + 3)
     head = partial(heads.lr_scores, kind=kind, epochs=EPOCHS, start=heads.diagram_of_prototypes)
     rows = heads.square_roots(store, "novel")
     expected = heads.scores_of(head, rows, store, task)
@@ -45,14 +45,14 @@ def test_logistic_regression(store, features, way, kind, shots):
 
 @pytest.mark.parametrize("way", [heads_ways.s2m2_by_episode, heads_ways.s2m2_batched])
 def test_s2m2(store, features, way):
-    task, rows = Task(shots=5, episodes=40), heads.first_view(store, "novel")
+    task, rows = Task(shots=5, episodes=15), heads.first_view(store, "novel")
     generators = [[np.random.RandomState((seed, episode)) for episode in range(task.episodes)] for seed in range(4)]
     actual = way(features, *heads.draw_episodes(store, task))
     assert_like_another_seed(actual, [heads.s2m2_scores(rows, store, task, of_seed) for of_seed in generators])
 
 
 def test_dc(store, features):
-    task = Task(shots=5, episodes=20)
+    task = Task(ways=3, shots=5, episodes=6)
     base = np.load(store.folder / "base" / f"{store.views[0]}.npy")
     statistics = heads_ways.base_statistics(base, store.labels("base"))
     actual = heads_ways.dc_by_episode(features, statistics, *heads.draw_episodes(store, task))
