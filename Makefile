@@ -1,7 +1,7 @@
 # Each target does all of its own set-up on Debian bookworm.
 #   make build   the program at build/bin/deepvoro, the Python package in build/python
 #   make demo    few-shot accuracy on the built-in sketches
-#   make test    every test: release, Debug, with sanitizers
+#   make test    every test: optimised, then the C++ tests in Debug builds with sanitizers
 #   make test-clang  the C++ tests, compiled by clang
 #   make lint    clang-format and clang-tidy, over what changed since they last found it clean
 #   make coverage    how many lines the C++ tests reach
@@ -22,7 +22,7 @@ BUILD_PACKAGES := $(PROGRAM_PACKAGES) libtorch-dev pybind11-dev python3-dev pyth
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev python3 python3-pytest \
                  python3-h5py python3-scipy python3-sklearn python3-joblib python3-pandas python3-matplotlib \
                  python3-pil python3-torch python3-pip python3-setuptools python3-wheel libopenblas0-pthread
-LINT_PACKAGES := $(BUILD_PACKAGES) clang-format clang-tidy python3
+LINT_PACKAGES := $(PROGRAM_PACKAGES) pybind11-dev python3-dev clang-format clang-tidy python3
 COVERAGE_PACKAGES := $(TEST_PACKAGES) gcovr
 BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn python3-pil \
                   libopenblas0-pthread
@@ -40,7 +40,8 @@ demo: packages-program
 	cmake --build build -j $(JOBS) --target deepvoro_program
 	@scripts/demo.sh
 
-test: test-release test-debug test-asan test-tsan
+# The sanitizers' builds are Debug builds, at -O0 with assertions; test-debug is one without them.
+test: test-release test-asan test-tsan
 
 test-release: packages-test
 	cmake --preset release -DDEEPVORO_TESTS=ON -DDEEPVORO_BACKBONE=ON
@@ -48,16 +49,10 @@ test-release: packages-test
 	ctest --test-dir build --output-on-failure -j $(JOBS)
 
 # The C++ tests alone: Python's start the program thousands of times.
-test-debug test-asan: test-%: packages-test
+test-debug test-asan test-tsan: test-%: packages-test
 	cmake --preset $*
 	cmake --build build-$* -j $(JOBS) --target deepvoro_tests
 	scripts/run_in_shards.sh $(JOBS) build-$*/bin/deepvoro_tests
-
-# A race needs two threads; what runs on one is covered above.
-test-tsan: packages-test
-	cmake --preset tsan
-	cmake --build build-tsan -j $(JOBS) --target deepvoro_tests
-	scripts/run_in_shards.sh 1 build-tsan/bin/deepvoro_tests --gtest_filter='*Thread*:*Parallel*'
 
 test-clang: packages-test packages-clang
 	cmake --preset clang
@@ -65,8 +60,8 @@ test-clang: packages-test packages-clang
 	scripts/run_in_shards.sh $(JOBS) build-clang/bin/deepvoro_tests
 
 lint: packages-lint
-	cmake --preset release -DDEEPVORO_BACKBONE=ON
-	/usr/bin/python3 scripts/lint.py build
+	cmake --preset lint
+	/usr/bin/python3 scripts/lint.py build-lint
 
 coverage: packages-coverage
 	cmake --preset coverage
@@ -124,4 +119,4 @@ packages-bench-extract:
 	@scripts/install_packages.sh $(EXTRACT_PACKAGES)
 
 clean:
-	rm -rf build build-dev build-debug build-asan build-tsan build-coverage build-clang
+	rm -rf build build-dev build-debug build-asan build-tsan build-coverage build-clang build-lint
