@@ -101,7 +101,7 @@ ModelFile::ModelFile(const std::filesystem::path& file) : tensors_(file) {
 }
 
 std::vector<float> ModelFile::values(const std::string& name,
-                                      std::span<const std::int64_t> shape) const {
+                                     std::span<const std::int64_t> shape) const {
   if (!tensors_.has(name))
     throw data_error(
         fmt::format("{}: has no tensor '{}', which {} needs; the file is of another network",

@@ -11,7 +11,6 @@
 #include <span>
 #include <utility>
 
-#include "step_log.hpp"
 #include "core/json_file.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
@@ -20,6 +19,7 @@
 #include "deepvoro/ensemble/influence_field.hpp"
 #include "ensemble/pool_json.hpp"
 #include "plan_json.hpp"
+#include "step_log.hpp"
 
 namespace deepvoro {
 namespace {
