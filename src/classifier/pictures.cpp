@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
-#include <map>
 #include <utility>
 
+#include "deepvoro/backbone/embedder.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/image/view.hpp"
@@ -22,23 +21,9 @@ namespace fs = std::filesystem;
 // More would need too much memory.
 constexpr unsigned kMostNetworks = 16;
 
-// Views that a network sees at the same size, and so can be fed together.
-using ViewsBySize = std::map<std::size_t, std::vector<std::size_t>>;
-
-struct SeenPicture {
-  std::vector<Image> views;
-  std::string reason;  // why it could not be read; empty if it could
-};
-
-std::vector<View> parsed(const std::vector<std::string>& names, const Backbone& backbone) {
-  if (names.empty()) throw usage_error("pictures need at least one view to be seen in");
+std::vector<View> parsed(const std::vector<std::string>& names) {
   std::vector<View> views;
-  for (const std::string& text : names) {
-    views.push_back(view_named(text));
-    if (seen_size(views.back()) < backbone.smallest_input())
-      throw usage_error(fmt::format("view {} is too small for this network, which needs {} pixels",
-                                    text, backbone.smallest_input()));
-  }
+  for (const std::string& text : names) views.push_back(view_named(text));
   return views;
 }
 
@@ -56,41 +41,44 @@ void check_kinds(std::span<const NamedPicture> pictures) {
   }
 }
 
-SeenPicture seen(const NamedPicture& picture, const std::vector<View>& views, bool skip_bad) {
-  SeenPicture result;
+struct SeenPicture {
+  std::vector<Image> views;
+  std::string reason;  // why it could not be read; empty if it could
+};
+
+SeenPicture seen(const NamedPicture& picture, const Embedder& embedder, bool skip_bad) {
   try {
-    const Image image = picture.read();
-    for (const View& view : views) result.views.push_back(apply(view, image));
+    return {embedder.seen(picture.read()), {}};
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
     if (!skip_bad) throw with_advice(error);
-    result.reason = error.what();
+    return {{}, error.what()};
   }
-  return result;
 }
 
-// [views x dim]. Views of one size are fed together.
-std::vector<float> embedded(std::vector<Image> views, const ViewsBySize& sizes, Backbone& network) {
-  const std::size_t dim = network.dim();
-  std::vector<float> features(views.size() * dim);
-  for (const auto& [size, members] : sizes) {
-    std::vector<Image> batch;
-    for (const std::size_t v : members) batch.push_back(std::move(views[v]));
-    std::vector<float> rows(batch.size() * dim);
-    network.embed(batch, rows);
-    for (std::size_t i = 0; i < members.size(); ++i)
-      std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(i * dim), dim,
-                  features.begin() + static_cast<std::ptrdiff_t>(members[i] * dim));
+// A network for each thread.
+class Networks {
+ public:
+  Networks(const OpenedBackbone& backbone, const std::vector<View>& views, unsigned threads)
+      : backbone_(backbone), networks_(threads), embedders_(threads) {
+    embedders_.front().emplace(*backbone.network, views);
   }
-  return features;
-}
 
-float rounded_to_half(float value, const NamedPicture& picture) {
-  if (!(std::abs(value) <= kLargestHalf))
-    throw data_error(
-        fmt::format("{}: the network gives {}, which float16 cannot hold", picture.where, value));
-  return half_to_float(float_to_half(value));
-}
+  // Of a thread, which alone asks for it.
+  [[nodiscard]] Embedder& operator[](unsigned worker) {
+    std::optional<Embedder>& embedder = embedders_[worker];
+    if (!embedder) {
+      networks_[worker] = backbone_library().open(backbone_.file, {.device = backbone_.device});
+      embedder.emplace(*networks_[worker], embedders_.front()->views());
+    }
+    return *embedder;
+  }
+
+ private:
+  const OpenedBackbone& backbone_;
+  std::vector<std::unique_ptr<Backbone>> networks_;  // of all threads but the first
+  std::vector<std::optional<Embedder>> embedders_;
+};
 
 }  // namespace
 
@@ -141,47 +129,39 @@ std::vector<MatrixView<const float>> PictureFeatures::rows() const {
 
 PictureFeatures features_of(std::span<const NamedPicture> pictures, const PictureRequest& request,
                             const OpenedBackbone& backbone, const Progress& progress) {
-  const std::vector<View> views = parsed(request.views, *backbone.network);
+  const unsigned threads = std::clamp(request.threads, 1U, kMostNetworks);
+  Networks networks(backbone, parsed(request.views), threads);
   if (!request.skip_bad) check_kinds(pictures);
-  ViewsBySize sizes;
-  for (std::size_t v = 0; v < views.size(); ++v) sizes[seen_size(views[v])].push_back(v);
-  const std::size_t dim = backbone.network->dim();
-  const unsigned threads = std::min(request.threads, kMostNetworks);
-  std::vector<std::unique_ptr<Backbone>> networks(threads);   // of all threads but this one
-  std::vector<std::vector<float>> features(pictures.size());  // [views x dim] of each
+  std::vector<std::vector<std::uint16_t>> features(pictures.size());  // [views x dim] of each
   std::vector<std::string> reasons(pictures.size());
   std::atomic<std::size_t> done = 0;
   std::atomic<std::size_t> coloured = 0;
   parallel_for(threads, pictures.size(), 1, [&](std::size_t i, std::size_t, unsigned worker) {
-    if (worker > 0 && !networks[worker])
-      networks[worker] = backbone_library().open(backbone.file, {.device = backbone.device});
-    Backbone& network = worker > 0 ? *networks[worker] : *backbone.network;
-    SeenPicture picture = seen(pictures[i], views, request.skip_bad);
+    Embedder& embedder = networks[worker];
+    SeenPicture picture = seen(pictures[i], embedder, request.skip_bad);
     reasons[i] = picture.reason;
     if (picture.reason.empty()) {
       coloured += is_coloured(picture.views.front()) ? 1U : 0U;
-      features[i] = embedded(std::move(picture.views), sizes, network);
-      for (float& value : features[i]) value = rounded_to_half(value, pictures[i]);
+      features[i] = embedder.embed(std::move(picture.views), pictures[i].where);
     }
     const std::size_t count = ++done;
     if (progress && worker == 0)
       progress(static_cast<double>(count) / static_cast<double>(pictures.size()));
   });
 
+  const std::size_t dim = backbone.network->dim();
   PictureFeatures result{
       .pictures = {}, .views = {}, .skipped = {}, .coloured = coloured, .dim = dim};
-  result.views.resize(views.size());
+  result.views.resize(request.views.size());
   for (std::size_t i = 0; i < pictures.size(); ++i) {
     if (!reasons[i].empty()) {
       result.skipped.push_back(reasons[i]);
       continue;
     }
     result.pictures.push_back(i);
-    for (std::size_t v = 0; v < views.size(); ++v) {
-      const auto begin = features[i].begin() + static_cast<std::ptrdiff_t>(v * dim);
-      result.views[v].insert(result.views[v].end(), begin,
-                             begin + static_cast<std::ptrdiff_t>(dim));
-    }
+    for (std::size_t v = 0; v < result.views.size(); ++v)
+      for (std::size_t c = 0; c < dim; ++c)
+        result.views[v].push_back(half_to_float(features[i][v * dim + c]));
   }
   return result;
 }

@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <string>
 
 #include "classifier_options.hpp"
-#include "deepvoro/backbone/extraction.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
+#include "deepvoro/core/stopwatch.hpp"
 #include "deepvoro/ensemble/pool.hpp"
+#include "deepvoro/image/view.hpp"
 #include "stopped_note.hpp"
 
 namespace deepvoro {
@@ -27,16 +27,6 @@ Examples:
   deepvoro fit birds --views 16 --out birds.dv
   deepvoro fit sketches --backbone my-model.safetensors --out sketches.dv
   deepvoro fit features --split novel --out features.dv)";
-
-class Stopwatch {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 struct FitCommand {
   std::string support;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
 #include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
+#include "deepvoro/core/stopwatch.hpp"
 #include "deepvoro/ensemble/ensemble.hpp"
 #include "deepvoro/features/npy.hpp"
 
@@ -16,17 +16,6 @@ namespace deepvoro {
 namespace {
 
 constexpr std::array kSchemeNames = {"full", "random", "guided"};
-
-class Stopwatch {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start_ = Clock::now();
-};
 
 // A pool that is not what the method is called would give results under a wrong name.
 void check_pool_is_of_method(const Pool& pool, Method method, const std::string& origin) {

@@ -41,13 +41,4 @@ using ExtractionProgress = std::function<void(double fraction, double pictures_p
 ExtractionResult extract(const Extraction& request, Backbone& backbone,
                          const ExtractionProgress& progress = {});
 
-// A usage error for a number that is none of those below; names are not looked at.
-void check_number_of_views(const std::string& text);
-
-// The views that a text names: 64 (all), 16 (all sizes, upright and flipped), 8 (rotations and
-// flips of the first size), 4 (the first size and a close one, upright and flipped), 1, or names
-// with commas. Sizes are multiplied so that the first one is `first_size`.
-[[nodiscard]] std::vector<View> parse_views(const std::string& text, SizeRule rule,
-                                            std::size_t first_size = 84);
-
 }  // namespace deepvoro
