@@ -1,5 +1,11 @@
 """Few-shot classification by cluster-induced Voronoi diagrams.
 
+Pictures, after a few examples of each class; `birds` has a folder of them for each class:
+
+>>> deepvoro.Classifier.fit("birds").save("birds.dv")                        # doctest: +SKIP
+>>> deepvoro.Classifier.load("birds.dv").predict(["garden.jpg", pixels])     # doctest: +SKIP
+[<garden.jpg: robin, 0.97>, <320x240-1f3a0c...: wren, 0.88>]
+
 Classifiers in the manner of scikit-learn, on features of any network:
 
 >>> import numpy as np, deepvoro
@@ -20,6 +26,7 @@ Errors of the library are ValueError with the line that the program prints; wher
 
 from typing import TYPE_CHECKING, Any
 
+from ._classifier import Classifier, Explanation, Prediction
 from ._core import FeatureStore, __version__
 from ._sampling import Episodes, episodes
 from ._stores import create_store
@@ -29,11 +36,14 @@ if TYPE_CHECKING:
     from ._estimators import DeepVoroClassifier, SimpleShotClassifier, VoronoiLogisticRegression
 
 __all__ = [
+    "Classifier",
     "DeepVoroClassifier",
     "Episodes",
     "EvaluationResult",
     "EvaluationResults",
+    "Explanation",
     "FeatureStore",
+    "Prediction",
     "SimpleShotClassifier",
     "TuningResult",
     "VoronoiLogisticRegression",

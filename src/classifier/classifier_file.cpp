@@ -14,6 +14,7 @@
 #include "features/formats/half.hpp"
 #include "features/formats/safetensors_file.hpp"
 #include "features/json_fields.hpp"
+#include "ordered_samples.hpp"
 #include "state.hpp"
 
 // The file is a .safetensors file: a tensor a view, and in the metadata a description and the hash
@@ -51,7 +52,7 @@ ordered_json with_sorted_keys(const std::string& text) {
   return ordered_json::parse(json::parse(text).dump());
 }
 
-ordered_json describe(const SupportSet& support, const ClassifierOptions& options,
+ordered_json describe(const NamedSamples& support, const ClassifierOptions& options,
                       const Calibration& calibration) {
   ordered_json classes = ordered_json::array();
   for (const std::string& name : support.classes)
@@ -122,16 +123,16 @@ class Reader {
     calibration_ = read_calibration(fields.object("calibration"));
   }
 
-  [[nodiscard]] SupportSet support() {
-    for (const FeatureTable& table : tables_)
-      samples_.rows.emplace_back(table.values.data(), table.rows, table.dim);
-    return joined({&samples_, 1}, options_.views.size());
+  [[nodiscard]] NamedSamples support() const {
+    const std::array parts{SamplesPart{samples_}};
+    return ordered(parts, options_.views.size());
   }
   [[nodiscard]] const ClassifierOptions& options() const { return options_; }
   [[nodiscard]] const Calibration& calibration() const { return calibration_; }
 
  private:
   void read_tensors(std::size_t dim, const std::string& description) {
+    samples_.dim = dim;
     std::string lines = hash_of(std::as_bytes(std::span(description)), kDescriptionKey);
     for (const std::string& view : options_.views) {
       const std::string where = fmt::format("{}: view '{}'", where_, view);
@@ -140,7 +141,9 @@ class Reader {
       if (loaded.array.shape.size() != 2 || loaded.array.shape[1] != dim)
         throw data_error(fmt::format("{}: does not have rows of {} features", where, dim));
       lines += hash_of(loaded.array.data, view);
-      append_rows(loaded.array, where, 0, tables_.emplace_back());
+      FeatureTable table;
+      append_rows(loaded.array, where, 0, table);
+      samples_.views.push_back(std::move(table.values));
     }
     const auto hash = file_.metadata().find(kHashKey);
     if (hash == file_.metadata().end() ||
@@ -163,7 +166,6 @@ class Reader {
   SafetensorsFile file_;
   json description_;
   ClassifierOptions options_;
-  std::vector<FeatureTable> tables_;
   NamedSamples samples_;
   Calibration calibration_;
 };
@@ -171,8 +173,8 @@ class Reader {
 }  // namespace
 
 void Classifier::save(const std::filesystem::path& file) const {
-  const SupportSet& support = state_->support;
-  const bool halves = std::ranges::all_of(support.rows, [](const std::vector<float>& view) {
+  const NamedSamples& support = state_->support;
+  const bool halves = std::ranges::all_of(support.views, [](const std::vector<float>& view) {
     return std::ranges::all_of(view, fits_half);
   });
   const NumberType type = halves ? NumberType::float16 : NumberType::float32;
@@ -180,8 +182,8 @@ void Classifier::save(const std::filesystem::path& file) const {
   std::string lines = hash_of(std::as_bytes(std::span(description)), kDescriptionKey);
   std::vector<FloatTensor> tensors;
   for (std::size_t v = 0; v < views().size(); ++v) {
-    tensors.push_back({views()[v], {support.labels.size(), support.dim}, support.rows[v]});
-    lines += hash_of_values(support.rows[v], type, views()[v]);
+    tensors.push_back({views()[v], {support.labels.size(), support.dim}, support.views[v]});
+    lines += hash_of_values(support.views[v], type, views()[v]);
   }
   write_safetensors(
       file,
@@ -192,8 +194,9 @@ void Classifier::save(const std::filesystem::path& file) const {
 Classifier Classifier::load(const std::filesystem::path& file) {
   try {
     Reader reader(file);
-    return Classifier(
-        std::make_shared<const State>(reader.support(), reader.options(), reader.calibration(), 1));
+    return Classifier(std::make_shared<const State>(reader.support(), reader.options(),
+                                                    reader.calibration(),
+                                                    std::make_shared<NetworkSlot>(), 1));
   } catch (const Error& error) {
     // What does not fit together in a file is not the caller's mistake.
     const std::string what = error.what();

@@ -31,14 +31,11 @@ class SplitRows {
 
   // [views] of [samples x dim]
   [[nodiscard]] std::vector<Matrix<float>> gather(std::span<const SampleIndex> samples) const {
-    std::vector<double> wide(padded(dim_));
     std::vector<Matrix<float>> gathered;
     for (const FeatureRows& view : rows_) {
       Matrix<float>& matrix = gathered.emplace_back(samples.size(), dim_);
-      for (std::size_t i = 0; i < samples.size(); ++i) {
-        widen(view.element(), view.row(samples[i]), dim_, wide.data());
-        for (std::size_t c = 0; c < dim_; ++c) matrix.row(i)[c] = static_cast<float>(wide[c]);
-      }
+      for (std::size_t i = 0; i < samples.size(); ++i)
+        view.copy_row(samples[i], {matrix.row(i), dim_});
     }
     return gathered;
   }

@@ -49,7 +49,7 @@ PictureSource open_source(const std::filesystem::path& path) {
 // The bytes of one picture, for as long as this lives.
 class StoredPicture {
  public:
-  StoredPicture(const PictureSource& source, const Picture& picture) {
+  StoredPicture(const PictureSource& source, const PicturePlace& picture) {
     if (source.container) {
       bytes_ = source.container->bytes().subspan(picture.offset, picture.size);
     } else {
@@ -72,7 +72,7 @@ Image rgb_of_grey(std::span<const std::byte> grey, const GreyShape& shape) {
   return image;
 }
 
-std::string hash_of(const PictureSource& source, const Picture& picture) {
+std::string hash_of(const PictureSource& source, const PicturePlace& picture) {
   try {
     return sha256_hex(StoredPicture(source, picture).bytes());
   } catch (const Error& error) {
@@ -81,7 +81,7 @@ std::string hash_of(const PictureSource& source, const Picture& picture) {
   }
 }
 
-std::string with_class(const PictureSource& source, const Picture& picture) {
+std::string with_class(const PictureSource& source, const PicturePlace& picture) {
   return source.classes[picture.label] + "/" + picture.file;
 }
 
@@ -109,12 +109,12 @@ std::size_t ImageDataset::label(std::size_t i) const {
 }
 
 std::string ImageDataset::name(std::size_t i) const {
-  const Picture& picture = source_->pictures.at(i);
+  const PicturePlace& picture = source_->pictures.at(i);
   return source_->folder_per_class ? with_class(*source_, picture) : picture.file;
 }
 
 Image ImageDataset::read(std::size_t i, const ImageLimits& limits) const {
-  const Picture& picture = source_->pictures.at(i);
+  const PicturePlace& picture = source_->pictures.at(i);
   const StoredPicture stored(*source_, picture);
   if (source_->grey) return rgb_of_grey(stored.bytes(), *source_->grey);
   const std::string where = source_->container
@@ -132,7 +132,7 @@ std::string ImageDataset::sha256() const {
   std::vector<std::string> lines(size());
   parallel_for(available_threads(), size(), 16, [&](std::size_t begin, std::size_t end, unsigned) {
     for (std::size_t i = begin; i < end; ++i) {
-      const Picture& picture = source_->pictures[i];
+      const PicturePlace& picture = source_->pictures[i];
       lines[i] = fmt::format("{}  {}\n", hash_of(*source_, picture), with_class(*source_, picture));
     }
   });

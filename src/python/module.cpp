@@ -59,6 +59,7 @@ PYBIND11_MODULE(_core, module) {
   bind_episodes(module);
   bind_study(module);
   bind_fitted(module);
+  bind_classifier(module);
 }
 
 }  // namespace deepvoro::python

@@ -138,6 +138,7 @@ void check(const Evaluation& request) {
   if (request.oracle && request.scheme != Scheme::guided)
     throw usage_error("--oracle goes with --scheme guided");
   check_members_fit_method(request);
+  check(request.reliability, request.method);
 }
 
 ScoresFile::ScoresFile(const std::filesystem::path& file, const EpisodePlan& plan) : file_(file) {
@@ -158,12 +159,20 @@ EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
   }
   const EpisodeList episodes = draw_episodes(store, request.split, request.plan);
   const Arena arena{store, request.split, episodes, Influence(request.alpha), request.threads};
+  const std::size_t steps = request.reliability.asks_for_something() ? 2 : 1;
   if (result.head) {
     const Stopwatch evaluating;
-    result.episode_accuracy = evaluate_head(arena, *result.head, scores, progress);
+    result.episode_accuracy =
+        evaluate_head(arena, *result.head, scores, part_of(progress, 0, steps));
     result.evaluation_seconds = evaluating.seconds();
   } else {
-    run_ensemble(arena, pool, scores, progress, result);
+    run_ensemble(arena, pool, scores, part_of(progress, 0, steps), result);
+  }
+  if (request.reliability.asks_for_something()) {
+    ReliabilityRequest with_seed = request.reliability;
+    with_seed.seed = request.plan.seed;
+    result.reliability =
+        measure_reliability(arena, result.members, with_seed, part_of(progress, 1, steps));
   }
   result.accuracy = estimate(result.episode_accuracy);
   return result;

@@ -48,10 +48,15 @@ class Samples {
       out.labels.push_back(static_cast<std::size_t>(found - out.classes.begin()));
       out.names.push_back(sample.name);
     }
-    for (const auto& flat : rows_) out.rows.emplace_back(flat.data(), samples_.size(), kDim);
+    out.views = rows_;
+    out.dim = kDim;
     return out;
   }
-  [[nodiscard]] std::vector<MatrixView<const float>> rows() const { return named().rows; }
+  [[nodiscard]] std::vector<MatrixView<const float>> rows() const {
+    std::vector<MatrixView<const float>> all;
+    for (const auto& flat : rows_) all.emplace_back(flat.data(), samples_.size(), kDim);
+    return all;
+  }
 
  private:
   std::vector<Sample> samples_;
@@ -345,11 +350,11 @@ TEST(Classifier, SaysWhatIsWrongWithSamples) {
   expect_error(ErrorKind::data, {"'owl' is there twice"},
                [&] { (void)Classifier::fit(empty_class, options()); });
   NamedSamples one_view = good.named();
-  one_view.rows.pop_back();
+  one_view.views.pop_back();
   expect_error(ErrorKind::usage, {"2 views", "not 1"},
                [&] { (void)Classifier::fit(one_view, options()); });
   expect_error(ErrorKind::usage, {"2 views", "not 1"},
-               [&] { (void)classifier.predict(one_view.rows); });
+               [&] { (void)classifier.predict(one_view.rows()); });
   ClassifierOptions surrogate = options();
   surrogate.pool = {{kViews[0], {}, Surrogate{}}};
   expect_error(ErrorKind::usage, {"surrogate", "base"},

@@ -44,6 +44,7 @@ def test_every_method_has_the_bits_of_the_program(store, evaluate, method, tmp_p
         ({"method": "vd", "split": "val", "signed": True}, ["--split", "val", "--signed"]),
         ({"method": "deepvoro--", "lr": "power", "epochs": 7}, ["--lr", "power", "--epochs", 7]),
         ({"method": "simpleshot", "normalisation": "un"}, ["--normalisation", "un"]),
+        ({"method": "deepvoro", "calibration": True, "open_set": True}, ["--calibration", "--open-set"]),
     ],
 )
 def test_every_flag_arrives(store, evaluate, arguments, flags, tmp_path):

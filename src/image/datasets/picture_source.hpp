@@ -12,7 +12,7 @@
 namespace deepvoro {
 
 // Where one picture is: in a file of its own, or a part of the collection's container.
-struct Picture {
+struct PicturePlace {
   std::size_t label = 0;
   std::string file;  // its name; below the folder of its class where there is one
   std::filesystem::path path;
@@ -30,7 +30,7 @@ class PictureSource {
  public:
   std::filesystem::path origin;  // what was opened
   std::vector<std::string> classes;
-  std::vector<Picture> pictures;
+  std::vector<PicturePlace> pictures;
   bool folder_per_class = false;
   std::optional<MappedFile> container;
   std::optional<GreyShape> grey;
@@ -49,7 +49,7 @@ class PictureSource {
 // Pictures of a tree, each with its class: sorted by class, then by name.
 struct ClassifiedPicture {
   std::string class_name;
-  Picture picture;
+  PicturePlace picture;
 };
 void take_sorted(std::vector<ClassifiedPicture> found, PictureSource& source);
 
