@@ -20,14 +20,14 @@ Evaluation on many few-shot episodes, with the engine of the program `deepvoro`:
 >>> [result.method for result in results if result.accuracy > 70]
 ['vd', 'deepvoro']
 
-Errors of the library are ValueError with the line that the program prints; where it names a flag such as
-`--signed`, the argument has the same name (`signed=True`).
+Errors of the library are :class:`Error`, a ValueError, with one line: what is wrong, where, and what to do. An option
+is named in backquotes, and so is the argument: `signed` is ``signed=True``.
 """
 
 from typing import TYPE_CHECKING, Any
 
 from ._classifier import Classifier, Explanation, Prediction
-from ._core import FeatureStore, __version__
+from ._core import Error, FeatureStore, __version__
 from ._sampling import Episodes, episodes
 from ._stores import create_store
 from ._study import EvaluationResult, EvaluationResults, TuningResult, evaluate, tune
@@ -39,6 +39,7 @@ __all__ = [
     "Classifier",
     "DeepVoroClassifier",
     "Episodes",
+    "Error",
     "EvaluationResult",
     "EvaluationResults",
     "Explanation",

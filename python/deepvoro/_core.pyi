@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 __version__: str
 commit: str
 
+class Error(ValueError):
+    code: Optional[str]
+
 def available_threads() -> int: ...
 
 class _Split(TypedDict):
@@ -20,6 +23,7 @@ class _StoreCheck(TypedDict):
     files: int
     values: int
     notes: list[str]
+    warnings: list[str]
 
 class FeatureStore:
     def __init__(self, path: Union[str, os.PathLike[str]]) -> None: ...

@@ -148,7 +148,7 @@ class Extractor {
   }
 
   ExtractionResult run() {
-    if (fs::exists(request_.store / "store.json"))
+    if (fs::exists(request_.out / "store.json"))
       go_on();
     else
       begin();
@@ -170,11 +170,11 @@ class Extractor {
  private:
   void begin() {
     std::error_code error;
-    if (fs::exists(request_.store) && !fs::is_empty(request_.store, error)) begin_again();
-    fs::create_directories(request_.store, error);
+    if (fs::exists(request_.out) && !fs::is_empty(request_.out, error)) begin_again();
+    fs::create_directories(request_.out, error);
     if (error)
       throw data_error(
-          fmt::format("{}: cannot be created: {}", request_.store.string(), error.message()));
+          fmt::format("{}: cannot be created: {}", request_.out.string(), error.message()));
     for (auto& [split, pictures] : splits_) {
       if (request_.skip_bad) pictures.leave_out_bad(request_.threads);
       if (pictures.size() == 0)
@@ -187,19 +187,19 @@ class Extractor {
 
   // A run that ended before its first view left folders of splits, and nothing else.
   void begin_again() const {
-    for (const auto& entry : fs::directory_iterator(request_.store))
+    for (const auto& entry : fs::directory_iterator(request_.out))
       if (!is_split_name(entry.path().filename().string()))
-        throw data_error(fmt::format("{}: is no feature store and not empty; choose another --out",
-                                     request_.store.string()));
+        throw data_error(fmt::format("{}: is no feature store and not empty; choose another `out`",
+                                     request_.out.string()));
   }
 
   void go_on() {
-    const FeatureStore store(request_.store);
+    const FeatureStore store(request_.out);
     provenance_ = json::parse(store.provenance_json());
     if (!provenance_.is_object())
       throw data_error(
-          fmt::format("{}: does not say what its features were made from; choose another --out",
-                      request_.store.string()));
+          fmt::format("{}: does not say what its features were made from; choose another `out`",
+                      request_.out.string()));
     const json skipped = provenance_.value("skipped", json::object());
     for (auto& [split, pictures] : splits_)
       pictures.leave_out(bad_pictures(skipped.value(split, json::array())));
@@ -208,11 +208,11 @@ class Extractor {
       if (key != "version" && provenance_.value(key, json()) != value)
         throw data_error(fmt::format(
             "{}: holds features made with another {}; features of different origin do not mix, so "
-            "choose another --out",
-            request_.store.string(), key));
+            "choose another `out`",
+            request_.out.string(), key));
     if (store.dim() != backbone_.dim())
       throw data_error(fmt::format("{}: holds features of {} dimensions, but the network has {}",
-                                   request_.store.string(), store.dim(), backbone_.dim()));
+                                   request_.out.string(), store.dim(), backbone_.dim()));
     views_ = store.views();
   }
 
@@ -221,7 +221,7 @@ class Extractor {
     for (const json& entry : list) {
       if (!entry.is_object())
         throw data_error(fmt::format("{}: its list of skipped pictures is damaged",
-                                     (request_.store / "store.json").string()));
+                                     (request_.out / "store.json").string()));
       bad.push_back({entry.value("name", ""), entry.value("reason", "")});
     }
     return bad;
@@ -250,14 +250,14 @@ class Extractor {
 
   void add(const View& view) {
     for (auto& [split, pictures] : splits_) {
-      fs::create_directories(request_.store / split);
+      fs::create_directories(request_.out / split);
       const std::vector<std::uint16_t> features =
           embedder_.embed(pictures.list(), view,
                           {.size = request_.batch,
                            .threads = request_.threads,
                            .finished = [this](std::size_t count) { report(count); }});
       const std::array<std::uint64_t, 2> shape{pictures.size(), backbone_.dim()};
-      write_npy(request_.store / split / (name(view) + ".npy"), "<f2", shape,
+      write_npy(request_.out / split / (name(view) + ".npy"), "<f2", shape,
                 std::as_bytes(std::span(features)));
     }
     views_.push_back(name(view));
@@ -285,17 +285,17 @@ class Extractor {
 
   void write_labels() const {
     for (const auto& [split, pictures] : splits_)
-      write_store_labels(request_.store, split, pictures.labels());
+      write_store_labels(request_.out, split, pictures.labels());
   }
 
   void write_description() const {
     std::map<std::string, FeatureStore::Split> splits;
     for (const auto& [split, pictures] : splits_)
       splits[split] = {.samples = pictures.size(), .classes = pictures.dataset().classes()};
-    write_store_description(request_.store, {.dim = backbone_.dim(),
-                                             .views = views_,
-                                             .splits = std::move(splits),
-                                             .provenance = provenance_});
+    write_store_description(request_.out, {.dim = backbone_.dim(),
+                                           .views = views_,
+                                           .splits = std::move(splits),
+                                           .provenance = provenance_});
   }
 
   const Extraction& request_;

@@ -47,7 +47,7 @@ std::optional<std::string> warning_of_colours(const std::string& backbone, std::
   if (backbone != kOfDrawings || 2 * coloured <= pictures) return std::nullopt;
   return fmt::format(
       "{} of {} pictures have colours, but {} has seen grey drawings alone; for photographs fit "
-      "with --backbone {}",
+      "with `backbone` {}",
       coloured, pictures, kOfDrawings, kOfPhotographs);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "core/sha256.hpp"
@@ -108,7 +109,7 @@ class Reader {
     if (description != metadata.end())
       description_ = json::parse(description->second, nullptr, false);
     if (!description_.is_object() || description_.value("format", json()) != kFormat)
-      throw data_error(fmt::format("{}: is no classifier; one is made by 'deepvoro fit'", where_));
+      throw data_error(fmt::format("{}: is a .safetensors file of another kind", where_));
     const JsonFields fields(description_, where_);
     if (fields.whole("version", 0) != kVersion)
       fields.fail("version", fmt::format("must be {}, the only one this program reads", kVersion));
@@ -148,7 +149,8 @@ class Reader {
     const auto hash = file_.metadata().find(kHashKey);
     if (hash == file_.metadata().end() ||
         hash->second != sha256_hex(std::as_bytes(std::span(lines))))
-      throw data_error(fmt::format("{}: is damaged, its hash does not fit; fit it again", where_));
+      throw data_error(fmt::format("{}: is damaged, its hash does not fit; fit it again", where_),
+                       ErrorCode::damaged_file);
   }
 
   void read_classes(const JsonFields& fields) {
@@ -192,20 +194,23 @@ void Classifier::save(const std::filesystem::path& file) const {
 }
 
 Classifier Classifier::load(const std::filesystem::path& file) {
+  const auto no_classifier = [&](const std::string& reason) {
+    return data_error(fmt::format("{}; is it a classifier made by 'deepvoro fit'?", reason));
+  };
+  std::optional<Reader> reader;
   try {
-    Reader reader(file);
-    return Classifier(std::make_shared<const State>(reader.support(), reader.options(),
-                                                    reader.calibration(),
+    reader.emplace(file);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::none) throw;
+    throw no_classifier(error.what());
+  }
+  try {
+    return Classifier(std::make_shared<const State>(reader->support(), reader->options(),
+                                                    reader->calibration(),
                                                     std::make_shared<NetworkSlot>(), 1));
   } catch (const Error& error) {
     // What does not fit together in a file is not the caller's mistake.
-    const std::string what = error.what();
-    const std::string where = file.string();
-    if (!std::filesystem::exists(file) || what.ends_with("fit it again")) throw;
-    const std::string reason =
-        what.starts_with(where + ": ") ? what.substr(where.size() + 2) : what;
-    throw data_error(
-        fmt::format("{}: is no classifier of deepvoro fit, or is damaged: {}", where, reason));
+    throw no_classifier(fmt::format("{}: {}", file.string(), error.what()));
   }
 }
 

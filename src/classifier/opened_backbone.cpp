@@ -46,18 +46,18 @@ OpenedBackbone open_backbone_of(const FeatureOrigin& origin, const std::string& 
   if (origin.backbone.empty() && elsewhere.empty())
     throw data_error(
         "the classifier was fitted on a feature store, so it takes a feature store; for pictures "
-        "name the model that made its features with --backbone");
+        "name the model that made its features with `backbone`");
   const std::string& name = elsewhere.empty() ? origin.backbone : elsewhere;
   if (const fs::path file = name; file.is_absolute() && !fs::exists(file))
     throw data_error(fmt::format(
         "{}: the backbone that made the classifier's features is not there; name its place with "
-        "--backbone",
+        "`backbone`",
         name));
   const std::string sha256 = sha256_hex(MappedFile(backbone_file(name)).bytes());
   if (sha256 != origin.sha256)
     throw data_error(fmt::format(
         "backbone {} (SHA-256 {}...) is not the one the classifier was fitted with ({}{}); name "
-        "that one with --backbone, or fit again",
+        "that one with `backbone`, or fit again",
         name, short_hash(sha256), origin.backbone.empty() ? "" : origin.backbone + ", ",
         origin.sha256.empty() ? "unknown" : short_hash(origin.sha256) + "..."));
   return open_backbone(name, device);

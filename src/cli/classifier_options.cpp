@@ -8,6 +8,7 @@
 
 #include "deepvoro/core/error.hpp"
 #include "episode_options.hpp"
+#include "flag_text.hpp"
 
 namespace deepvoro {
 namespace {
@@ -96,8 +97,9 @@ PictureOptions LookingDisplay::shown(const PictureOptions& looking) {
   options.events.progress = bar_->callback();
   options.events.looked = [this](const LookedAt& result) {
     bar_.reset();
-    for (const std::string& skipped : result.skipped) fmt::print(stderr, "skipped {}\n", skipped);
-    if (result.warning) fmt::print(stderr, "warning: {}\n", *result.warning);
+    for (const std::string& skipped : result.skipped)
+      fmt::print(stderr, "skipped {}\n", with_flags(skipped));
+    if (result.warning) fmt::print(stderr, "warning: {}\n", with_flags(*result.warning));
     result_ = result;
   };
   return options;

@@ -83,7 +83,7 @@ void check_number_of_views(const std::string& text) {
   const bool has_names = text.find_first_not_of("0123456789, ") != std::string::npos;
   if (has_names || std::ranges::find(numbers, text) != numbers.end()) return;
   throw usage_error(
-      fmt::format("--views: '{}' is no number of views; there are 1, 4, 8, 16 and 64, or names "
+      fmt::format("`views`: '{}' is no number of views; there are 1, 4, 8, 16 and 64, or names "
                   "with commas, as in "
                   "s84_r0_f0,s84_r0_f1",
                   text));

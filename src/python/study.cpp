@@ -137,7 +137,7 @@ py::dict tuning(const FeatureStore& store, const std::string& method,
   {
     const py::gil_scoped_release unlocked;
     check(request);
-    store.refuse_output_inside("--out", out);
+    store.refuse_output_inside("`out`", out);
     result = tune(store, request, out, interruptible());
   }
   py::list transforms;

@@ -24,10 +24,10 @@ void check_pool_is_of_method(const Pool& pool, Method method, const std::string&
   });
   if (surrogates && method != Method::deepvoro_plus_plus)
     throw usage_error(
-        fmt::format("{}: has surrogate members, so it is not {}; use --method deepvoro++", origin,
+        fmt::format("{}: has surrogate members, so it is not {}; use `method` deepvoro++", origin,
                     name(method)));
   if (pool.size() > 1 && method == Method::vd)
-    throw usage_error(fmt::format("{}: has {} members, so it is not vd; use --method deepvoro",
+    throw usage_error(fmt::format("{}: has {} members, so it is not vd; use `method` deepvoro",
                                   origin, pool.size()));
 }
 
@@ -42,7 +42,7 @@ Pool members_of(const Evaluation& request, const FeatureStore& store) {
   check_pool_is_of_method(pool, request.method, origin);
   if (request.size && *request.size > pool.size())
     throw usage_error(
-        fmt::format("--size {}: {} has {} members", *request.size, origin, pool.size()));
+        fmt::format("`size` {}: {} has {} members", *request.size, origin, pool.size()));
   return pool;
 }
 
@@ -97,17 +97,17 @@ void check_members_fit_method(const Evaluation& request) {
   const char* method = name(request.method);
   if (!is_ensemble(request.method)) {
     if (request.pool)
-      throw usage_error(fmt::format("--pool: method {} has no members to replace", method));
+      throw usage_error(fmt::format("`pool`: method {} has no members to replace", method));
     if (request.scheme != Scheme::full)
-      throw usage_error(fmt::format("--scheme {}: method {} has no members to choose from",
+      throw usage_error(fmt::format("`scheme` {}: method {} has no members to choose from",
                                     name(request.scheme), method));
     constexpr std::size_t most_epochs = 1'000'000;
     if (request.epochs < 1 || request.epochs > most_epochs)
-      throw usage_error(fmt::format("--epochs must be from 1 to {}", most_epochs));
+      throw usage_error(fmt::format("`epochs` must be from 1 to {}", most_epochs));
   } else if (request.view && (request.pool || request.method != Method::vd)) {
-    throw usage_error(fmt::format("--view {}: {} names its own views; put others into a pool file",
+    throw usage_error(fmt::format("`view` {}: {} names its own views; put others into a pool file",
                                   *request.view,
-                                  request.pool ? "--pool" : std::string("method ") + method));
+                                  request.pool ? "`pool`" : std::string("method ") + method));
   }
 }
 
@@ -115,7 +115,7 @@ void check_members_fit_method(const Evaluation& request) {
 
 Scheme scheme_named(const std::string& name) {
   return value_named<Scheme>(name, kSchemeNames,
-                             "--scheme {}: unknown; use full, random or guided");
+                             "`scheme` {}: unknown; use full, random or guided");
 }
 
 const char* name(Scheme scheme) {
@@ -124,19 +124,19 @@ const char* name(Scheme scheme) {
 
 void check(const Evaluation& request) {
   (void)Influence(request.alpha);
-  if (request.threads < 1) throw usage_error("--threads must be at least 1");
+  if (request.threads < 1) throw usage_error("`threads` must be at least 1");
   if (!is_split_name(request.split))
-    throw usage_error(fmt::format("--split {}: unknown; use novel, val or base", request.split));
+    throw usage_error(fmt::format("`split` {}: unknown; use novel, val or base", request.split));
   if (request.scheme == Scheme::full && request.size)
-    throw usage_error("--size goes with --scheme random or guided");
+    throw usage_error("`size` goes with `scheme` random or guided");
   if (request.scheme == Scheme::random && !request.size)
-    throw usage_error("--scheme random needs --size, the number of members to draw");
+    throw usage_error("`scheme` random needs `size`, the number of members to draw");
   if (request.scheme == Scheme::guided && request.split == "val")
     throw usage_error(
-        "--scheme guided chooses on val, so its accuracy there means nothing; "
-        "evaluate on --split novel");
+        "`scheme` guided chooses on val, so its accuracy there means nothing; "
+        "evaluate on `split` novel");
   if (request.oracle && request.scheme != Scheme::guided)
-    throw usage_error("--oracle goes with --scheme guided");
+    throw usage_error("`oracle` goes with `scheme` guided");
   check_members_fit_method(request);
   check(request.reliability, request.method);
 }

@@ -385,6 +385,31 @@ TEST(ClassifierFile, DamageIsFoundWhereverItIs) {
   }
 }
 
+TEST(ClassifierFile, ErrorsSayByACodeWhatIsWrong) {
+  const TemporaryFolder folder;
+  const auto code_of = [&](const std::string& contents) {
+    write_file(folder / "a.dv", contents);
+    try {
+      (void)Classifier::load(folder / "a.dv");
+    } catch (const Error& error) {
+      return error.code();
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return ErrorCode::none;
+  };
+  std::string bytes = bytes_of(fit(random_samples(kUnequal, 18)));
+  EXPECT_EQ(code_of(bytes.substr(0, 20)), ErrorCode::none);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);  // a feature, which the hash covers
+  EXPECT_EQ(code_of(bytes), ErrorCode::damaged_file);
+  std::filesystem::remove(folder / "a.dv");
+  try {
+    (void)Classifier::load(folder / "a.dv");
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::missing_file);
+  }
+}
+
 TEST(ClassifierFile, ForeignFilesAreRefused) {
   const TemporaryFolder folder;
   const auto file = folder / "foreign.dv";
@@ -396,7 +421,7 @@ TEST(ClassifierFile, ForeignFilesAreRefused) {
   }
   const std::string head = R"({"__metadata__":{"deepvoro":"{\"format\":\"deepvoro-model\"}"}} )";
   write_file(file, std::string(1, static_cast<char>(head.size())) + std::string(7, '\0') + head);
-  expect_error(ErrorKind::data, {"foreign.dv", "no classifier", "deepvoro fit"},
+  expect_error(ErrorKind::data, {"foreign.dv", "another kind", "classifier made by 'deepvoro fit'"},
                [&] { (void)Classifier::load(file); });
 }
 

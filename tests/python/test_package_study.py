@@ -251,5 +251,5 @@ class TestEpisodes:
             deepvoro.episodes(["a"] * 20 + ["b"], ways=2)
         with pytest.raises(ValueError, match="one dimension"):
             deepvoro.episodes([[1, 2]])
-        with pytest.raises(ValueError, match="--ways must be at least 2"):
+        with pytest.raises(ValueError, match="`ways` must be at least 2"):
             deepvoro.episodes(["a"] * 20, ways=1)

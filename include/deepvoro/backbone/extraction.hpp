@@ -15,7 +15,7 @@ namespace deepvoro {
 struct Extraction {
   std::filesystem::path images;  // one collection, or a folder of splits
   std::filesystem::path model;   // for its hash
-  std::filesystem::path store;
+  std::filesystem::path out;     // the feature store
   std::vector<View> views;
   SizeRule size_rule = SizeRule::release;
   std::string split;  // of the one collection, or the only one to take; empty: novel, or all
