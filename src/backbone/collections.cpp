@@ -8,7 +8,8 @@ namespace fs = std::filesystem;
 
 std::map<std::string, fs::path> split_collections(const fs::path& images) {
   constexpr std::array<const char*, 3> splits{"base", "val", "novel"};
-  constexpr std::array<const char*, 5> endings{"", ".json", ".csv", ".tar", "-images-idx3-ubyte"};
+  constexpr std::array<const char*, 8> endings{"",        ".json", ".csv", ".tar",
+                                               ".tar.gz", ".tgz",  ".zip", "-images-idx3-ubyte"};
   std::map<std::string, fs::path> found;
   std::error_code unreadable;
   if (!fs::is_directory(images, unreadable)) return found;

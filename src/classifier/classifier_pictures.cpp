@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "backbone_choice.hpp"

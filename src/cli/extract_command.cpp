@@ -18,7 +18,8 @@ namespace deepvoro {
 namespace {
 
 constexpr const char* kFooter = R"(
-IMAGES is a collection of pictures (a folder per class, a .json or .csv list, a .tar, an idx file) or a folder
+IMAGES is a collection of pictures (a folder per class, a .tar, .tar.gz or .zip of one, a .json or
+.csv list, an idx file) or a folder
 that holds base, val and novel, each such a collection. Interrupted, the same command goes on where it
 stopped; with further --views it adds them. A store never mixes models, sizes or pictures.
 

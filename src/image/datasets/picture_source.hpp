@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,16 +12,17 @@
 
 namespace deepvoro {
 
-// Where one picture is: in a file of its own, or a part of the collection's container.
+// Where one picture is: in a file of its own, a part of the collection's container, or in memory.
 struct PicturePlace {
   std::size_t label = 0;
   std::string file;  // its name; below the folder of its class where there is one
   std::filesystem::path path;
   std::size_t offset = 0;
   std::size_t size = 0;
+  std::shared_ptr<const std::vector<std::byte>> unpacked;
 };
 
-// Grey pixels without a head, as in an idx file.
+// Grey pixels without a header, as in an idx file.
 struct GreyShape {
   std::size_t width = 0;
   std::size_t height = 0;
@@ -37,7 +39,9 @@ class PictureSource {
 };
 
 [[nodiscard]] PictureSource open_folder(const std::filesystem::path& folder);
-[[nodiscard]] PictureSource open_tar(const std::filesystem::path& file);
+// A .tar, .tar.gz or .zip. What is not compressed stays where it lies, so a tar may be of any size;
+// what is compressed is unpacked into memory.
+[[nodiscard]] PictureSource open_archive(const std::filesystem::path& file);
 [[nodiscard]] PictureSource open_json(const std::filesystem::path& file);
 [[nodiscard]] PictureSource open_csv(const std::filesystem::path& file);
 [[nodiscard]] PictureSource open_idx(const std::filesystem::path& images_or_labels);
