@@ -116,11 +116,12 @@ class SplitPictures {
 std::map<std::string, fs::path> collections_of(const Extraction& request) {
   if (!request.split.empty() && !is_split_name(request.split))
     throw usage_error(fmt::format("'{}' is no split; they are base, val and novel", request.split));
-  std::map<std::string, fs::path> splits = split_collections(request.images);
-  if (splits.empty()) return {{request.split.empty() ? "novel" : request.split, request.images}};
+  std::map<std::string, fs::path> splits = split_collections(request.pictures);
+  if (splits.empty()) return {{request.split.empty() ? "novel" : request.split, request.pictures}};
   if (request.split.empty()) return splits;
   if (!splits.contains(request.split))
-    throw data_error(fmt::format("{}: has no split '{}'", request.images.string(), request.split));
+    throw data_error(
+        fmt::format("{}: has no split '{}'", request.pictures.string(), request.split));
   return {{request.split, splits.at(request.split)}};
 }
 
@@ -179,7 +180,7 @@ class Extractor {
       if (request_.skip_bad) pictures.leave_out_bad(request_.threads);
       if (pictures.size() == 0)
         throw data_error(fmt::format("{}: split {} has no picture that can be read",
-                                     request_.images.string(), split));
+                                     request_.pictures.string(), split));
     }
     provenance_ = made_from();
     provenance_["backbone"] = backbone_json(request_.model);

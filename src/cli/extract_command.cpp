@@ -18,7 +18,7 @@ namespace deepvoro {
 namespace {
 
 constexpr const char* kFooter = R"(
-IMAGES is a collection of pictures (a folder per class, a .tar, .tar.gz or .zip of one, a .json or
+PICTURES is a collection of pictures (a folder per class, a .tar, .tar.gz or .zip of one, a .json or
 .csv list, an idx file) or a folder
 that holds base, val and novel, each such a collection. Interrupted, the same command goes on where it
 stopped; with further --views it adds them. A store never mixes models, sizes or pictures.
@@ -84,7 +84,7 @@ void add_extract_command(CLI::App& program) {
   CLI::App* app =
       program.add_subcommand("extract", "make a feature store of pictures with a network");
   app->footer(kFooter);
-  app->add_option("IMAGES", request.images, "pictures: a collection, or a folder of splits")
+  app->add_option("PICTURES", request.pictures, "pictures: a collection, or a folder of splits")
       ->required();
   app->add_option("--model", command->model,
                   "name of an installed backbone, model file of deepvoro train, or a TorchScript "

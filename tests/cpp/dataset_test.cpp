@@ -282,13 +282,13 @@ TEST(ImageDataset, RefusesBrokenIdx) {
   };
   IdxPair pair;
   pair.images.pop_back();
-  expect_refused_idx(pair, {"images", "27 bytes where its head says 28"});
+  expect_refused_idx(pair, {"images", "27 bytes where its header says 28"});
   pair = {};
   pair.images.resize(10);
-  expect_refused_idx(pair, {"images", "ends within its head"});
+  expect_refused_idx(pair, {"images", "ends within its header"});
   pair = {};
   pair.labels.pop_back();
-  expect_refused_idx(pair, {"labels", "9 bytes where its head says 10"});
+  expect_refused_idx(pair, {"labels", "9 bytes where its header says 10"});
   pair = {};
   pair.labels = big_endian(0x0801) + big_endian(1) + "\7";
   expect_refused_idx(pair, {"labels", "1 labels for 2 pictures"});
@@ -305,7 +305,8 @@ TEST(ImageDataset, RefusesBrokenIdx) {
 TEST(ImageDataset, SaysWhatItCanOpen) {
   const TemporaryFolder folder;
   write_file(folder / "a.png", png_bytes(kRobin));
-  expect_refused(folder / "a.png", {"a.png", "not a collection of pictures", "folder for each class"});
+  expect_refused(folder / "a.png",
+                 {"a.png", "not a collection of pictures", "folder for each class"});
   write_file(folder / "a.tar.gz", "\x1F\x8B\x08 and so on");
   expect_refused(folder / "a.tar.gz", {"a.tar.gz", "damaged archive"});
   write_file(folder / "empty", "");

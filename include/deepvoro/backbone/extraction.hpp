@@ -13,9 +13,9 @@ namespace deepvoro {
 
 // Pictures to a feature store.
 struct Extraction {
-  std::filesystem::path images;  // one collection, or a folder of splits
-  std::filesystem::path model;   // for its hash
-  std::filesystem::path out;     // the feature store
+  std::filesystem::path pictures;  // one collection, or a folder of splits
+  std::filesystem::path model;     // for its hash
+  std::filesystem::path out;       // the feature store
   std::vector<View> views;
   SizeRule size_rule = SizeRule::release;
   std::string split;  // of the one collection, or the only one to take; empty: novel, or all
