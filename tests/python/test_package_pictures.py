@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 pytest.importorskip("torch", reason="apt-get install python3-torch")
-from test_classifier_pictures import fit, model, pictures  # noqa: E402, F401
+from test_classifier_pictures import fit, fitted, model, pictures  # noqa: E402, F401
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def program_of(request):
 
 
 @pytest.fixture
-def fitted(fit):  # noqa: F811
+def file(fit):  # noqa: F811
     return fit()
 
 
@@ -45,25 +45,25 @@ def pixels_of(file):
     return np.asarray(Image.open(file).convert("RGB"))
 
 
-def test_a_file_of_the_program_is_loaded_and_asked(program_of, fitted, pictures):  # noqa: F811
-    rows = answers_of_program(program_of, fitted, pictures / "query")
-    classifier = deepvoro.Classifier.load(fitted)
+def test_a_file_of_the_program_is_loaded_and_asked(program_of, file, pictures):  # noqa: F811
+    rows = answers_of_program(program_of, file, pictures / "query")
+    classifier = deepvoro.Classifier.load(file)
     same(classifier.predict([str(file) for file in queries(pictures)]), rows)
     same(classifier.predict(queries(pictures)[0]), rows[:1])
     same(classifier.predict(pictures / "query", threads=1), rows)
-    rejected = answers_of_program(program_of, fitted, pictures / "query", "--reject")
+    rejected = answers_of_program(program_of, file, pictures / "query", "--reject")
     assert [p.unknown for p in classifier.predict(pictures / "query")] == [row["class"] == "unknown" for row in rejected]
 
 
-def test_pictures_in_memory_have_the_answers_of_their_files(fitted, pictures):  # noqa: F811
-    classifier = deepvoro.Classifier.load(fitted)
-    for file in queries(pictures)[::3]:
-        [expected] = classifier.predict(file)
-        pixels = pixels_of(file)
+def test_pictures_in_memory_have_the_answers_of_their_files(file, pictures):  # noqa: F811
+    classifier = deepvoro.Classifier.load(file)
+    for picture in queries(pictures)[::3]:
+        [expected] = classifier.predict(picture)
+        pixels = pixels_of(picture)
         wide = np.zeros((*pixels.shape[:2], 6), np.uint8)
         wide[:, :, ::2] = pixels
-        kinds = [file.read_bytes(), bytearray(file.read_bytes()), pixels, wide[:, :, ::2], Image.open(file).convert("RGB"),
-                 ("mine", pixels), ("mine", file.read_bytes())]
+        kinds = [picture.read_bytes(), bytearray(picture.read_bytes()), pixels, wide[:, :, ::2],
+                 Image.open(picture).convert("RGB"), ("mine", pixels), ("mine", picture.read_bytes())]
         for answer in classifier.predict(kinds):
             assert (answer.probabilities, answer.influence) == (expected.probabilities, expected.influence)
         assert [a.picture for a in classifier.predict(kinds)][-2:] == ["mine", "mine"]
@@ -118,10 +118,10 @@ def test_pictures_in_memory_can_come_at_once_or_one_by_one(model, pictures, tmp_
     assert (tmp_path / "a.dv").read_bytes() == (tmp_path / "b.dv").read_bytes()
 
 
-def test_explanations_are_those_of_the_program(program_of, fitted, pictures):  # noqa: F811
-    file = pictures / "query/bee/1.png"
-    explained = json.loads(program_of("explain", fitted, file, "--json", "--neighbours", 3).stdout)
-    mine = deepvoro.Classifier.load(fitted).explain(file, neighbours=3)
+def test_explanations_are_those_of_the_program(program_of, file, pictures):  # noqa: F811
+    picture = pictures / "query/bee/1.png"
+    explained = json.loads(program_of("explain", file, picture, "--json", "--neighbours", 3).stdout)
+    mine = deepvoro.Classifier.load(file).explain(picture, neighbours=3)
     assert mine.prediction.label == explained["class"] and mine.prediction.unknown == explained["unknown"]
     assert mine.prediction.probabilities == explained["probabilities"]
     assert mine.prediction.influence == explained["influence"]
@@ -130,11 +130,11 @@ def test_explanations_are_those_of_the_program(program_of, fitted, pictures):  #
     assert [(n.label, n.name, n.distance) for n in mine.neighbours] == [
         (n["class"], n["name"], n["distance"]) for n in explained["neighbours"]]
     with pytest.raises(ValueError, match="one picture, not 9"):
-        deepvoro.Classifier.load(fitted).explain(pictures / "query")
+        deepvoro.Classifier.load(file).explain(pictures / "query")
 
 
-def test_answers_are_told_as_they_are_found(fitted, pictures):  # noqa: F811
-    classifier = deepvoro.Classifier.load(fitted)
+def test_answers_are_told_as_they_are_found(file, pictures):  # noqa: F811
+    classifier = deepvoro.Classifier.load(file)
     expected = classifier.predict(pictures / "query")
     told = []
     assert classifier.predict(pictures / "query", told.append) == []
@@ -155,16 +155,16 @@ def test_answers_are_told_as_they_are_found(fitted, pictures):  # noqa: F811
     assert classifier.predict(queries(pictures)[0]) == expected[:1]
 
 
-def test_more_pictures_than_are_looked_at_at_once(fitted, pictures):  # noqa: F811
-    classifier = deepvoro.Classifier.load(fitted)
-    file = queries(pictures)[4]
-    [expected] = classifier.predict(file)
-    answers = classifier.predict([("x", file.read_bytes())] * 140, threads=1)
+def test_more_pictures_than_are_looked_at_at_once(file, pictures):  # noqa: F811
+    classifier = deepvoro.Classifier.load(file)
+    picture = queries(pictures)[4]
+    [expected] = classifier.predict(picture)
+    answers = classifier.predict([("x", picture.read_bytes())] * 140, threads=1)
     assert len(answers) == 140 and all(answer.influence == expected.influence for answer in answers)
 
 
-def test_threads_of_python_share_a_classifier(fitted, pictures):  # noqa: F811
-    classifier = deepvoro.Classifier.load(fitted)
+def test_threads_of_python_share_a_classifier(file, pictures):  # noqa: F811
+    classifier = deepvoro.Classifier.load(file)
     expected = classifier.predict(pictures / "query")
     found = [None] * 4
 
@@ -179,8 +179,8 @@ def test_threads_of_python_share_a_classifier(fitted, pictures):  # noqa: F811
     assert found == [expected] * len(found)
 
 
-def test_bad_pictures_are_errors_or_skipped(fitted, pictures, tmp_path):  # noqa: F811
-    classifier = deepvoro.Classifier.load(fitted)
+def test_bad_pictures_are_errors_or_skipped(file, pictures, tmp_path):  # noqa: F811
+    classifier = deepvoro.Classifier.load(file)
     good = queries(pictures)[0]
     (tmp_path / "bad.png").write_bytes(b"no picture")
     for bad, word in ((tmp_path / "bad.png", "bad.png"), (b"no picture", "neither a JPEG nor a PNG")):
@@ -202,19 +202,19 @@ def test_bad_pictures_are_errors_or_skipped(fitted, pictures, tmp_path):  # noqa
     (3, TypeError, "int is not a picture"),
     ([None], TypeError, "NoneType is not a picture"),
 ])
-def test_what_is_no_picture_is_told(fitted, wrong, error, word):
+def test_what_is_no_picture_is_told(file, wrong, error, word):
     with pytest.raises(error, match=word):
-        deepvoro.Classifier.load(fitted).predict(wrong)
+        deepvoro.Classifier.load(file).predict(wrong)
 
 
-def test_wrong_arguments_are_told(fitted, pictures, model, tmp_path):  # noqa: F811
+def test_wrong_arguments_are_told(file, pictures, model, tmp_path):  # noqa: F811
     with pytest.raises(TypeError, match="Classifier.fit or Classifier.load"):
         deepvoro.Classifier("birds.dv")
     with pytest.raises(ValueError, match="1, 4, 8, 16 and 64"):
         deepvoro.Classifier.fit(pictures / "support", views=3, backbone=model)
     with pytest.raises(ValueError, match="No such file"):
         deepvoro.Classifier.load(tmp_path / "absent.dv")
-    classifier = deepvoro.Classifier.load(fitted)
+    classifier = deepvoro.Classifier.load(file)
     with pytest.raises(ValueError, match="no class 'emu'"):
         classifier.remove("emu")
     with pytest.raises(ValueError, match="nothing to tell apart"):
@@ -226,7 +226,7 @@ def test_wrong_arguments_are_told(fitted, pictures, model, tmp_path):  # noqa: F
         classifier.predict(queries(pictures)[0], backbone=other)
 
 
-def test_feature_stores_are_taken_too(program_of, fitted, pictures, model, tmp_path):  # noqa: F811
+def test_feature_stores_are_taken_too(program_of, file, pictures, model, tmp_path):  # noqa: F811
     flags = ("--model", model, "--views", "4", "--out", tmp_path / "store")
     assert program_of("extract", pictures / "support", *flags).returncode == 0
     wanted = tmp_path / "wanted.dv"
