@@ -69,7 +69,8 @@ void run(const std::vector<std::string>& words) {
   const NamedSamples samples{.classes = support.split(kSplit).classes,
                              .labels = support.labels(kSplit),
                              .names = {},
-                             .rows = rows_of(support_views, support.dim())};
+                             .views = support_views,
+                             .dim = support.dim()};
   const unsigned threads = available_threads();
   const Classifier classifier = Classifier::fit(samples, options, threads);
   fmt::print("fit {}\n", best_seconds([&] { (void)Classifier::fit(samples, options, threads); }));

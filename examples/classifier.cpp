@@ -4,8 +4,8 @@
 //   add_executable(example classifier.cpp)
 //   target_link_libraries(example PRIVATE deepvoro::deepvoro)
 //
-// Pictures become features with deepvoro/classifier/pictures.hpp, which needs the backbone library;
-// everything here works without it.
+// Of photographs: see photographs.cpp, which needs the backbone library; everything here works
+// without it.
 #include <deepvoro/classifier/classifier.hpp>
 #include <deepvoro/core/error.hpp>
 #include <iostream>
@@ -26,7 +26,8 @@ int run() {
   const Classifier birds = Classifier::fit({.classes = {"owl", "wren"},
                                             .labels = {0, 0, 1},
                                             .names = {"owl1.jpg", "owl2.jpg", "wren.jpg"},
-                                            .rows = {MatrixView(support.data(), 3, kDim)}},
+                                            .views = {support},
+                                            .dim = kDim},
                                            {.views = {"s84_r0_f0"}, .pool = {}, .origin = {}});
   birds.save("birds.dv");
 
@@ -36,7 +37,8 @@ int run() {
                               .with({.classes = {"jay"},
                                      .labels = {0},
                                      .names = {"jay.jpg"},
-                                     .rows = {MatrixView(jay.data(), 1, kDim)}});
+                                     .views = {jay},
+                                     .dim = kDim});
   more.save("birds.dv");
 
   const std::vector<float> queries{7, 2, 0, 1,   //

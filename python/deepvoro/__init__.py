@@ -1,5 +1,11 @@
 """Few-shot classification by cluster-induced Voronoi diagrams.
 
+Pictures, after a few examples of each class; `birds` has a folder of them for each class:
+
+>>> deepvoro.Classifier.fit("birds").save("birds.dv")                        # doctest: +SKIP
+>>> deepvoro.Classifier.load("birds.dv").predict(["garden.jpg", pixels])     # doctest: +SKIP
+[<garden.jpg: robin, 0.97>, <320x240-1f3a0c...: wren, 0.88>]
+
 Classifiers in the manner of scikit-learn, on features of any network:
 
 >>> import numpy as np, deepvoro
@@ -14,13 +20,14 @@ Evaluation on many few-shot episodes, with the engine of the program `deepvoro`:
 >>> [result.method for result in results if result.accuracy > 70]
 ['vd', 'deepvoro']
 
-Errors of the library are ValueError with the line that the program prints; where it names a flag such as
-`--signed`, the argument has the same name (`signed=True`).
+Errors of the library are :class:`Error`, a ValueError, with one line: what is wrong, where, and what to do. An option
+is named in backquotes, and so is the argument: `signed` is ``signed=True``.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from ._core import FeatureStore, __version__
+from ._classifier import Classifier, Explanation, Prediction
+from ._core import Error, FeatureStore, __version__
 from ._sampling import Episodes, episodes
 from ._stores import create_store
 from ._study import EvaluationResult, EvaluationResults, TuningResult, evaluate, tune
@@ -29,11 +36,15 @@ if TYPE_CHECKING:
     from ._estimators import DeepVoroClassifier, SimpleShotClassifier, VoronoiLogisticRegression
 
 __all__ = [
+    "Classifier",
     "DeepVoroClassifier",
     "Episodes",
+    "Error",
     "EvaluationResult",
     "EvaluationResults",
+    "Explanation",
     "FeatureStore",
+    "Prediction",
     "SimpleShotClassifier",
     "TuningResult",
     "VoronoiLogisticRegression",

@@ -98,7 +98,7 @@ class EvaluationResult:
     def to_dict(self) -> dict[str, Any]:
         """All numbers as a flat dict, without lists: those of episodes and members."""
         flat = {key: value for key, value in self._fields.items() if not isinstance(value, (list, dict))}
-        for key in ("guided", "oracle", "seconds"):
+        for key in ("guided", "oracle", "calibration", "open_set", "seconds"):
             flat.update({f"{key}_{name}": value for name, value in self._fields.get(key, {}).items()})
         return {key: value for key, value in flat.items() if key not in ("format", "version")}
 
@@ -177,6 +177,8 @@ def evaluate(
     alpha: float = 1.0,
     signed: bool = False,
     oracle: bool = False,
+    calibration: bool = False,
+    open_set: bool = False,
     threads: Optional[int] = None,
     scores: bool = False,
 ) -> EvaluationResults:
@@ -221,6 +223,8 @@ def evaluate(
             alpha=alpha,
             signed=signed,
             oracle=oracle,
+            calibration=calibration,
+            open_set=open_set,
             threads=workers,
             scores=scores,
         )

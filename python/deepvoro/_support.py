@@ -103,8 +103,8 @@ class SupportClassifier(ClassifierMixin, BaseEstimator):
         rows = _validate(self, X, dtype=np.float32, reset=False)
         try:
             return self._fitted.influence(contiguous(rows), threads_for(self.n_jobs))
-        except ValueError as error:
-            if "--signed" not in str(error):
+        except _core.Error as error:
+            if error.code != "negative_features":
                 raise
             raise ValueError("X has negative features, but those that were fitted had none; "
                              "fit with signed=True") from None

@@ -35,21 +35,21 @@ void check(const TrainingOptions& options) {
   const auto at_least_one = [](std::size_t value, const char* what) {
     if (value == 0) throw usage_error(fmt::format("{} must be at least 1", what));
   };
-  at_least_one(options.epochs, "--epochs");
-  at_least_one(options.validate_every, "--validate-every");
-  at_least_one(options.compute.threads, "--threads");
-  if (options.batch < 2) throw usage_error("--batch must be at least 2: pictures are compared");
+  at_least_one(options.epochs, "`epochs`");
+  at_least_one(options.validate_every, "`validate_every`");
+  at_least_one(options.compute.threads, "`threads`");
+  if (options.batch < 2) throw usage_error("`batch` must be at least 2: pictures are compared");
   if (!(options.rate > 0 && options.rate <= 10))
-    throw usage_error(fmt::format("--rate {}: must be above 0 and at most 10", options.rate));
+    throw usage_error(fmt::format("`rate` {}: must be above 0 and at most 10", options.rate));
   if (!(options.weight_decay >= 0 && options.weight_decay < 1))
-    throw usage_error("--weight-decay must be from 0 to below 1");
+    throw usage_error("`weight_decay` must be from 0 to below 1");
   if (!(options.smallest_crop > 0 && options.smallest_crop <= 1))
-    throw usage_error("--smallest-crop is a share of the picture, above 0 and at most 1");
+    throw usage_error("`smallest_crop` is a share of the picture, above 0 and at most 1");
   if (!(options.jitter >= 0 && options.jitter < 1))
-    throw usage_error("--jitter must be from 0 to below 1");
+    throw usage_error("`jitter` must be from 0 to below 1");
   const std::size_t least = smallest_input(options.architecture);
   if (options.size < least || options.size > 1024)
-    throw usage_error(fmt::format("--size {}: {} takes pictures of {} to 1024 pixels", options.size,
+    throw usage_error(fmt::format("`size` {}: {} takes pictures of {} to 1024 pixels", options.size,
                                   options.architecture.name, least));
 }
 

@@ -9,7 +9,9 @@
 
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
+#include "ordered_samples.hpp"
 #include "state.hpp"
+#include "store_samples.hpp"
 
 namespace deepvoro {
 namespace {
@@ -28,7 +30,7 @@ void check_views(const std::vector<std::string>& views) {
 Pool members_of(const ClassifierOptions& options, bool is_signed) {
   check_views(options.views);
   Pool pool = options.pool.empty() ? default_pool(Method::deepvoro, options.views) : options.pool;
-  for (Configuration& member : pool) {
+  for (auto& member : pool) {
     if (std::holds_alternative<Surrogate>(member.geometry))
       throw usage_error(
           "surrogate members need base classes, which a classifier does not have; use members of "
@@ -51,23 +53,24 @@ Matrix<double> influences(const FittedEnsemble& ensemble, std::size_t members,
 
 // Samples from all parts of the support, `most` at most.
 Calibration calibrated(const FittedEnsemble& ensemble, std::size_t members,
-                       const SupportSet& support, unsigned threads) {
+                       const NamedSamples& support, unsigned threads) {
   const std::size_t count = std::min(support.labels.size(), kMostLeftOut);
   std::vector<std::size_t> labels(count);
-  std::vector<std::vector<float>> rows(support.rows.size());
+  std::vector<std::vector<float>> rows(support.views.size());
+  const std::vector<MatrixView<const float>> views = support.rows();
   std::vector<MatrixView<const float>> queries;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t sample = i * support.labels.size() / count;
     labels[i] = support.labels[sample];
     for (std::size_t v = 0; v < rows.size(); ++v) {
-      const std::span<const float> row = support.view(v)[sample];
+      const std::span<const float> row = views[v][sample];
       rows[v].insert(rows[v].end(), row.begin(), row.end());
     }
   }
   queries.reserve(rows.size());
   for (const std::vector<float>& view : rows) queries.emplace_back(view.data(), count, support.dim);
   const Matrix<double> influence = influences(ensemble, members, queries, threads);
-  return calibrate(influence.view(), labels, support.shots());
+  return calibrate(influence.view(), labels, samples_per_class(support));
 }
 
 Prediction answer(std::span<const double> influence, const Calibration& calibration) {
@@ -80,42 +83,76 @@ Prediction answer(std::span<const double> influence, const Calibration& calibrat
   return prediction;
 }
 
-}  // namespace
-
-ViewedSamples viewed(const SupportSet& support, const std::vector<std::string>& views) {
-  ViewedSamples samples{
-      .views = views, .rows = {}, .labels = support.labels, .classes = support.classes.size()};
-  for (std::size_t v = 0; v < views.size(); ++v) samples.rows.push_back(support.view(v));
-  return samples;
+// Features of one kind alone can be told apart.
+void check_same_origin(const FeatureStore& store, const FeatureOrigin& origin, std::size_t dim) {
+  const std::string where = store.folder().string();
+  const std::string model = store.model_sha256();
+  if (store.dim() != dim)
+    throw data_error(fmt::format("{}: has features of {} dimensions, but the classifier needs {}",
+                                 where, store.dim(), dim));
+  if (model != origin.sha256 &&
+      (!origin.backbone.empty() || (!model.empty() && !origin.sha256.empty())))
+    throw data_error(fmt::format(
+        "{}: its features were made by another model than those of the classifier", where));
 }
 
-Classifier::State::State(SupportSet the_support, ClassifierOptions the_options,
-                         std::optional<Calibration> known, unsigned threads)
+}  // namespace
+
+ViewedSamples viewed(const NamedSamples& support, const std::vector<std::string>& views) {
+  return {.views = views,
+          .rows = support.rows(),
+          .labels = support.labels,
+          .classes = support.classes.size()};
+}
+
+Classifier::State::State(NamedSamples the_support, ClassifierOptions the_options,
+                         std::optional<Calibration> known,
+                         std::shared_ptr<NetworkSlot> the_networks, unsigned threads)
     : support(std::move(the_support)),
       options(std::move(the_options)),
-      pool(members_of(options, support.has_negative())),
+      pool(members_of(options, has_negative(support))),
       ensemble(pool, viewed(support, options.views), nullptr, Influence(1)),
-      calibration(known ? *known : calibrated(ensemble, pool.size(), support, threads)) {}
+      calibration(known ? *known : calibrated(ensemble, pool.size(), support, threads)),
+      networks(std::move(the_networks)) {}
 
 Classifier::Classifier(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
 Classifier Classifier::fit(const NamedSamples& samples, ClassifierOptions options,
                            unsigned threads) {
+  return fit(samples, std::move(options), std::make_shared<NetworkSlot>(), threads);
+}
+
+Classifier Classifier::fit(const NamedSamples& samples, ClassifierOptions options,
+                           std::shared_ptr<NetworkSlot> networks, unsigned threads) {
   check_views(options.views);
-  SupportSet support = joined({&samples, 1}, options.views.size());
-  return Classifier(
-      std::make_shared<const State>(std::move(support), std::move(options), std::nullopt, threads));
+  const std::array parts{SamplesPart{samples}};
+  NamedSamples support = ordered(parts, options.views.size());
+  return Classifier(std::make_shared<const State>(std::move(support), std::move(options),
+                                                  std::nullopt, std::move(networks), threads));
+}
+
+Classifier Classifier::fit(const FeatureStore& store, const std::string& split, Pool pool,
+                           unsigned threads) {
+  const std::string of = split.empty() ? store.usual_split() : split;
+  return fit(read_samples(store, of, store.views()),
+             {store.views(), std::move(pool), {"", store.model_sha256(), "{}"}}, threads);
 }
 
 Classifier Classifier::with(const NamedSamples& samples, unsigned threads) const {
-  const SupportSet& old = state_->support;
-  const std::array parts{old.part(0, old.labels.size()), samples};
-  return Classifier(std::make_shared<const State>(joined(parts, views().size()), state_->options,
-                                                  std::nullopt, threads));
+  const std::array parts{SamplesPart{state_->support}, SamplesPart{samples}};
+  return Classifier(std::make_shared<const State>(ordered(parts, views().size()), state_->options,
+                                                  std::nullopt, state_->networks, threads));
+}
+
+Classifier Classifier::with(const FeatureStore& store, const std::string& class_name,
+                            const std::string& split, unsigned threads) const {
+  check_same_origin(store, origin(), dim());
+  const std::string of = split.empty() ? store.usual_split() : split;
+  return with(read_samples(store, of, views(), class_name), threads);
 }
 
 Classifier Classifier::without(const std::string& class_name, unsigned threads) const {
-  const SupportSet& old = state_->support;
+  const NamedSamples& old = state_->support;
   const auto found = std::ranges::find(old.classes, class_name);
   if (found == old.classes.end())
     throw data_error(fmt::format("there is no class '{}'", class_name));
@@ -126,9 +163,9 @@ Classifier Classifier::without(const std::string& class_name, unsigned threads) 
     return static_cast<std::size_t>(std::ranges::lower_bound(old.labels, of_label) -
                                     old.labels.begin());
   };
-  const std::array parts{old.part(0, place(label)), old.part(place(label + 1), old.labels.size())};
-  return Classifier(std::make_shared<const State>(joined(parts, views().size()), state_->options,
-                                                  std::nullopt, threads));
+  const std::array parts{SamplesPart{old, 0, place(label)}, SamplesPart{old, place(label + 1)}};
+  return Classifier(std::make_shared<const State>(ordered(parts, views().size()), state_->options,
+                                                  std::nullopt, state_->networks, threads));
 }
 
 const std::vector<std::string>& Classifier::classes() const {
@@ -163,7 +200,7 @@ std::vector<Prediction> Classifier::predict(std::span<const MatrixView<const flo
   for (const MatrixView<const float>& view : queries)
     if (view.rows() != queries.front().rows() || view.cols() != dim())
       throw usage_error(
-          fmt::format("every view of the queries must have {} features a row and the same number "
+          fmt::format("every view of the queries must have {} features per row and the same number "
                       "of rows",
                       dim()));
   const Matrix<double> influence = influences(state_->ensemble, pool().size(), queries, threads);
@@ -175,6 +212,14 @@ std::vector<Prediction> Classifier::predict(std::span<const MatrixView<const flo
                    predictions[q] = answer({influence.row(q), influence.cols()}, calibration());
                });
   return predictions;
+}
+
+std::vector<Prediction> Classifier::predict(const FeatureStore& store, const std::string& split,
+                                            unsigned threads) const {
+  check_same_origin(store, origin(), dim());
+  const NamedSamples samples =
+      read_samples(store, split.empty() ? store.usual_split() : split, views());
+  return predict(samples.rows(), threads);
 }
 
 }  // namespace deepvoro

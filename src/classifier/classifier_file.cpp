@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "core/sha256.hpp"
@@ -14,6 +15,7 @@
 #include "features/formats/half.hpp"
 #include "features/formats/safetensors_file.hpp"
 #include "features/json_fields.hpp"
+#include "ordered_samples.hpp"
 #include "state.hpp"
 
 // The file is a .safetensors file: a tensor a view, and in the metadata a description and the hash
@@ -51,7 +53,7 @@ ordered_json with_sorted_keys(const std::string& text) {
   return ordered_json::parse(json::parse(text).dump());
 }
 
-ordered_json describe(const SupportSet& support, const ClassifierOptions& options,
+ordered_json describe(const NamedSamples& support, const ClassifierOptions& options,
                       const Calibration& calibration) {
   ordered_json classes = ordered_json::array();
   for (const std::string& name : support.classes)
@@ -107,7 +109,7 @@ class Reader {
     if (description != metadata.end())
       description_ = json::parse(description->second, nullptr, false);
     if (!description_.is_object() || description_.value("format", json()) != kFormat)
-      throw data_error(fmt::format("{}: is no classifier; one is made by 'deepvoro fit'", where_));
+      throw data_error(fmt::format("{}: is a .safetensors file of another kind", where_));
     const JsonFields fields(description_, where_);
     if (fields.whole("version", 0) != kVersion)
       fields.fail("version", fmt::format("must be {}, the only one this program reads", kVersion));
@@ -122,16 +124,16 @@ class Reader {
     calibration_ = read_calibration(fields.object("calibration"));
   }
 
-  [[nodiscard]] SupportSet support() {
-    for (const FeatureTable& table : tables_)
-      samples_.rows.emplace_back(table.values.data(), table.rows, table.dim);
-    return joined({&samples_, 1}, options_.views.size());
+  [[nodiscard]] NamedSamples support() const {
+    const std::array parts{SamplesPart{samples_}};
+    return ordered(parts, options_.views.size());
   }
   [[nodiscard]] const ClassifierOptions& options() const { return options_; }
   [[nodiscard]] const Calibration& calibration() const { return calibration_; }
 
  private:
   void read_tensors(std::size_t dim, const std::string& description) {
+    samples_.dim = dim;
     std::string lines = hash_of(std::as_bytes(std::span(description)), kDescriptionKey);
     for (const std::string& view : options_.views) {
       const std::string where = fmt::format("{}: view '{}'", where_, view);
@@ -140,12 +142,15 @@ class Reader {
       if (loaded.array.shape.size() != 2 || loaded.array.shape[1] != dim)
         throw data_error(fmt::format("{}: does not have rows of {} features", where, dim));
       lines += hash_of(loaded.array.data, view);
-      append_rows(loaded.array, where, 0, tables_.emplace_back());
+      FeatureTable table;
+      append_rows(loaded.array, where, 0, table);
+      samples_.views.push_back(std::move(table.values));
     }
     const auto hash = file_.metadata().find(kHashKey);
     if (hash == file_.metadata().end() ||
         hash->second != sha256_hex(std::as_bytes(std::span(lines))))
-      throw data_error(fmt::format("{}: is damaged, its hash does not fit; fit it again", where_));
+      throw data_error(fmt::format("{}: is damaged, its hash does not fit; fit it again", where_),
+                       ErrorCode::damaged_file);
   }
 
   void read_classes(const JsonFields& fields) {
@@ -163,7 +168,6 @@ class Reader {
   SafetensorsFile file_;
   json description_;
   ClassifierOptions options_;
-  std::vector<FeatureTable> tables_;
   NamedSamples samples_;
   Calibration calibration_;
 };
@@ -171,8 +175,8 @@ class Reader {
 }  // namespace
 
 void Classifier::save(const std::filesystem::path& file) const {
-  const SupportSet& support = state_->support;
-  const bool halves = std::ranges::all_of(support.rows, [](const std::vector<float>& view) {
+  const NamedSamples& support = state_->support;
+  const bool halves = std::ranges::all_of(support.views, [](const std::vector<float>& view) {
     return std::ranges::all_of(view, fits_half);
   });
   const NumberType type = halves ? NumberType::float16 : NumberType::float32;
@@ -180,8 +184,8 @@ void Classifier::save(const std::filesystem::path& file) const {
   std::string lines = hash_of(std::as_bytes(std::span(description)), kDescriptionKey);
   std::vector<FloatTensor> tensors;
   for (std::size_t v = 0; v < views().size(); ++v) {
-    tensors.push_back({views()[v], {support.labels.size(), support.dim}, support.rows[v]});
-    lines += hash_of_values(support.rows[v], type, views()[v]);
+    tensors.push_back({views()[v], {support.labels.size(), support.dim}, support.views[v]});
+    lines += hash_of_values(support.views[v], type, views()[v]);
   }
   write_safetensors(
       file,
@@ -190,19 +194,23 @@ void Classifier::save(const std::filesystem::path& file) const {
 }
 
 Classifier Classifier::load(const std::filesystem::path& file) {
+  const auto no_classifier = [&](const std::string& reason) {
+    return data_error(fmt::format("{}; is it a classifier made by 'deepvoro fit'?", reason));
+  };
+  std::optional<Reader> reader;
   try {
-    Reader reader(file);
-    return Classifier(
-        std::make_shared<const State>(reader.support(), reader.options(), reader.calibration(), 1));
+    reader.emplace(file);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::none) throw;
+    throw no_classifier(error.what());
+  }
+  try {
+    return Classifier(std::make_shared<const State>(reader->support(), reader->options(),
+                                                    reader->calibration(),
+                                                    std::make_shared<NetworkSlot>(), 1));
   } catch (const Error& error) {
     // What does not fit together in a file is not the caller's mistake.
-    const std::string what = error.what();
-    const std::string where = file.string();
-    if (!std::filesystem::exists(file) || what.ends_with("fit it again")) throw;
-    const std::string reason =
-        what.starts_with(where + ": ") ? what.substr(where.size() + 2) : what;
-    throw data_error(
-        fmt::format("{}: is no classifier of deepvoro fit, or is damaged: {}", where, reason));
+    throw no_classifier(fmt::format("{}: {}", file.string(), error.what()));
   }
 }
 

@@ -31,14 +31,11 @@ class SplitRows {
 
   // [views] of [samples x dim]
   [[nodiscard]] std::vector<Matrix<float>> gather(std::span<const SampleIndex> samples) const {
-    std::vector<double> wide(padded(dim_));
     std::vector<Matrix<float>> gathered;
     for (const FeatureRows& view : rows_) {
       Matrix<float>& matrix = gathered.emplace_back(samples.size(), dim_);
-      for (std::size_t i = 0; i < samples.size(); ++i) {
-        widen(view.element(), view.row(samples[i]), dim_, wide.data());
-        for (std::size_t c = 0; c < dim_; ++c) matrix.row(i)[c] = static_cast<float>(wide[c]);
-      }
+      for (std::size_t i = 0; i < samples.size(); ++i)
+        view.copy_row(samples[i], {matrix.row(i), dim_});
     }
     return gathered;
   }
@@ -77,13 +74,13 @@ class Measurement {
         confidence_(arena.episodes.size() * shape_.total_queries()),
         correct_(confidence_.size()) {
     if (arena.influence.alpha() != 1)
-      throw usage_error("--calibration and --open-set are for --alpha 1");
+      throw usage_error("`calibration` and `open_set` are for `alpha` 1");
     for (const Configuration& member : members)
       if (!std::holds_alternative<Voronoi>(member.geometry))
-        throw usage_error("--calibration and --open-set are for members without surrogates");
+        throw usage_error("`calibration` and `open_set` are for members without surrogates");
     if (request.open_set && arena.store.split(arena.split).classes.size() == shape_.ways)
       throw data_error(fmt::format(
-          "split {} has no class outside of an episode of {} ways, which --open-set asks for",
+          "split {} has no class outside of an episode of {} ways, which `open_set` asks for",
           arena.split, shape_.ways));
   }
 
@@ -197,7 +194,7 @@ class Measurement {
 void check(const ReliabilityRequest& request, Method method) {
   const bool can_be_measured = method == Method::vd || method == Method::deepvoro;
   if (request.asks_for_something() && !can_be_measured)
-    throw usage_error("--calibration and --open-set go with methods vd and deepvoro alone");
+    throw usage_error("`calibration` and `open_set` go with methods vd and deepvoro alone");
 }
 
 Reliability measure_reliability(const Arena& arena, const Pool& members,

@@ -29,7 +29,7 @@ void divide_by_members(std::vector<Part>& parts) {
 
 Explanation Classifier::explain(std::span<const std::span<const float>> query,
                                 std::size_t neighbours) const {
-  const SupportSet& support = state_->support;
+  const NamedSamples& support = state_->support;
   std::vector<MatrixView<const float>> queries;
   for (const std::span<const float> row : query) queries.emplace_back(row.data(), 1, row.size());
   Explanation explanation;
@@ -43,7 +43,7 @@ Explanation Classifier::explain(std::span<const std::span<const float>> query,
   std::vector<double> distances(own_class.size());
   std::vector<double> of_classes(classes().size());
   std::vector<double> of_samples(own_class.size());
-  for (const Configuration& member : pool()) {
+  for (const auto& member : pool()) {
     const Influence influence(1);
     FittedEnsemble({member}, viewed(support, views()), nullptr, influence)
         .influence(query, of_classes);

@@ -1,31 +1,34 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "deepvoro/classifier/classifier.hpp"
 #include "deepvoro/ensemble/fitted.hpp"
-#include "support_set.hpp"
+#include "picture_networks.hpp"
 
 namespace deepvoro {
 
 // All that a classifier is. What stands in a file is support, options and calibration; the rest
 // follows from them.
 struct Classifier::State {
-  // Without a calibration, one is made of the support.
-  State(SupportSet support, ClassifierOptions options, std::optional<Calibration> known,
-        unsigned threads);
+  // `support` is ordered. Without a calibration, one is made of it.
+  State(NamedSamples support, ClassifierOptions options, std::optional<Calibration> known,
+        std::shared_ptr<NetworkSlot> networks, unsigned threads);
 
-  SupportSet support;
+  NamedSamples support;
   ClassifierOptions options;
   Pool pool;
   FittedEnsemble ensemble;
   Calibration calibration;
+  // For pictures; shared with the classifiers that are made of this one.
+  std::shared_ptr<NetworkSlot> networks;
 };
 
-// The support as an ensemble is fitted on it. Refers to the set.
-[[nodiscard]] ViewedSamples viewed(const SupportSet& support,
+// The support as an ensemble is fitted on it. Refers to it.
+[[nodiscard]] ViewedSamples viewed(const NamedSamples& support,
                                    const std::vector<std::string>& views);
 
 }  // namespace deepvoro

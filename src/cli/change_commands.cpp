@@ -14,7 +14,6 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "episode_options.hpp"
-#include "stopped_note.hpp"
 
 namespace deepvoro {
 namespace {
@@ -57,7 +56,7 @@ struct AddCommand {
   std::string classifier;
   std::string class_name;
   std::vector<std::string> pictures;
-  PictureOptions options;
+  PictureFlags flags;
 
   void run();
 
@@ -69,31 +68,15 @@ struct AddCommand {
 
 Classifier AddCommand::with_store(const Classifier& fitted) const {
   const FeatureStore store{pictures.front()};
-  check_same_origin(store, fitted);
-  const std::string split = split_of(store, options.split);
-  const auto& classes = store.split(split).classes;
-  check_has_class(fmt::format("{}, split {}", store.folder().string(), split), classes, class_name);
-  const auto found = std::ranges::find(classes, class_name);
-  const StoreRows rows =
-      read_rows(store, split, fitted.views(), static_cast<std::size_t>(found - classes.begin()));
-  return fitted.with({.classes = {class_name},
-                      .labels = std::vector<std::size_t>(rows.samples.size()),
-                      .names = {},
-                      .rows = rows.rows()},
-                     options.threads);
+  const std::string split = flags.split.empty() ? store.usual_split() : flags.split;
+  check_has_class(fmt::format("{}, split {}", store.folder().string(), split),
+                  store.split(split).classes, class_name);
+  return fitted.with(store, class_name, split, flags.looking.threads);
 }
 
 Classifier AddCommand::with_pictures(const Classifier& fitted) const {
-  const StoppedNote note;
-  const std::vector<NamedPicture> named = pictures_named(pictures);
-  const OpenedBackbone backbone = load_backbone_of(fitted, options);
-  const PictureFeatures features = look_at(named, fitted.views(), options, backbone);
-  NamedSamples samples{.classes = {class_name}, .labels = {}, .names = {}, .rows = features.rows()};
-  for (const std::size_t i : features.pictures) {
-    samples.labels.push_back(0);
-    samples.names.push_back(named[i].name);
-  }
-  return fitted.with(samples, options.threads);
+  LookingDisplay display;
+  return fitted.with_pictures(class_name, pictures_named(pictures), display.shown(flags.looking));
 }
 
 // A misspelt name makes a class of its own, which shows here.
@@ -143,8 +126,8 @@ void add_change_commands(CLI::App& program) {
   app->add_option("CLASSIFIER", add->classifier, "file made by deepvoro fit")->required();
   app->add_option("CLASS", add->class_name, "name of the class")->required();
   app->add_option("PICTURE", add->pictures, "pictures of it, or a feature store")->required();
-  add_picture_options(*app, add->options,
-                      "where the model lies that the classifier was fitted with, if it was moved");
+  add->flags.add_to(*app,
+                    "where the model lies that the classifier was fitted with, if it was moved");
   app->callback([add] { add->run(); });
 
   auto remove = std::make_shared<RemoveCommand>();

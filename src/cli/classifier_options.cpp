@@ -5,14 +5,10 @@
 
 #include <algorithm>
 #include <iostream>
-#include <limits>
-#include <nlohmann/json.hpp>
 
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/features/transform.hpp"
 #include "episode_options.hpp"
-#include "progress_bar.hpp"
-#include "status_line.hpp"
+#include "flag_text.hpp"
 
 namespace deepvoro {
 namespace {
@@ -60,23 +56,17 @@ std::string calibration_text(const Classifier& classifier) {
       numbers);
 }
 
-// Without folders: it has to fit on a line.
-std::string loading_text(const fs::path& backbone) {
-  return "loading " + backbone.filename().string();
-}
-
 }  // namespace
 
-void add_picture_options(CLI::App& app, PictureOptions& options, const std::string& backbone_help) {
-  app.add_option("--backbone", options.backbone, backbone_help);
-  app.add_option("--device", options.device,
+void PictureFlags::add_to(CLI::App& app, const std::string& backbone_help) {
+  app.add_option("--backbone", looking.backbone, backbone_help);
+  app.add_option("--device", looking.device,
                  "cpu or cuda, which is faster and rounds features otherwise")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  app.add_option("--split", options.split,
-                 "split of a feature store [the only one, or else novel]");
-  app.add_flag("--skip-bad", options.skip_bad, "leave out pictures that cannot be read");
-  add_threads_option(app, options.threads);
+  app.add_option("--split", split, "split of a feature store [the only one, or else novel]");
+  app.add_flag("--skip-bad", looking.skip_bad, "leave out pictures that cannot be read");
+  add_threads_option(app, looking.threads);
 }
 
 bool is_store(const std::string& path) {
@@ -84,99 +74,42 @@ bool is_store(const std::string& path) {
   return fs::exists(fs::path(path) / "store.json", unreadable);
 }
 
-std::vector<MatrixView<const float>> StoreRows::rows() const {
-  std::vector<MatrixView<const float>> all;
-  for (const std::vector<float>& view : views) all.emplace_back(view.data(), samples.size(), dim);
-  return all;
-}
-
-std::string split_of(const FeatureStore& store, const std::string& asked_for) {
-  if (!asked_for.empty()) return asked_for;
-  return store.splits().size() == 1 ? store.splits().begin()->first : "novel";
-}
-
-StoreRows read_rows(const FeatureStore& store, const std::string& split,
-                    const std::vector<std::string>& views,
-                    const std::optional<std::size_t>& label) {
-  const std::vector<std::size_t> labels = store.labels(split);
-  StoreRows result{.samples = {}, .views = {}, .dim = store.dim()};
-  for (std::size_t i = 0; i < labels.size(); ++i)
-    if (!label || labels[i] == *label) result.samples.push_back(i);
-  std::vector<double> wide(padded(store.dim()));
-  for (const std::string& view : views) {
-    if (!store.has_view(view))
-      throw data_error(
-          fmt::format("{}: has no view '{}', which is needed", store.folder().string(), view));
-    const FeatureRows source = store.features(split, view);
-    std::vector<float>& rows = result.views.emplace_back();
-    rows.reserve(result.samples.size() * store.dim());
-    for (const std::size_t sample : result.samples) {
-      widen(source.element(), source.row(sample), store.dim(), wide.data());
-      for (std::size_t i = 0; i < store.dim(); ++i) rows.push_back(static_cast<float>(wide[i]));
-    }
-  }
-  return result;
-}
-
-std::string model_of(const FeatureStore& store) {
-  using nlohmann::json;
-  const json provenance = json::parse(store.provenance_json(), nullptr, false);
-  const json model = provenance.is_object() ? provenance.value("model", json()) : json();
-  return model.is_string() ? model.get<std::string>() : std::string();
-}
-
-void check_same_origin(const FeatureStore& store, const Classifier& classifier) {
-  const std::string where = store.folder().string();
-  const std::string model = model_of(store);
-  const FeatureOrigin& origin = classifier.origin();
-  if (store.dim() != classifier.dim())
-    throw data_error(fmt::format("{}: has features of {} dimensions, but the classifier needs {}",
-                                 where, store.dim(), classifier.dim()));
-  if (model != origin.sha256 &&
-      (!origin.backbone.empty() || (!model.empty() && !origin.sha256.empty())))
-    throw data_error(fmt::format(
-        "{}: its features were made by another model than those of the classifier", where));
-}
-
-std::vector<NamedPicture> pictures_named(const std::vector<std::string>& words) {
-  std::vector<NamedPicture> pictures;
+std::vector<Picture> pictures_named(const std::vector<std::string>& words) {
+  std::vector<Picture> pictures;
   for (const std::string& word : words)
     for (const std::string& path : word == "-" ? lines_of_input() : expanded(word))
-      for (NamedPicture& picture : pictures_at(path)) pictures.push_back(std::move(picture));
+      for (Picture& picture : pictures_at(path)) pictures.push_back(std::move(picture));
   if (pictures.empty()) throw data_error("no pictures are named on the standard input");
   return pictures;
 }
 
-OpenedBackbone load_backbone(const std::string& name, const PictureOptions& options) {
-  const StatusLine status(loading_text(name));
-  return open_backbone(name, options.device);
-}
-
-OpenedBackbone load_backbone_of(const Classifier& classifier, const PictureOptions& options) {
-  const std::string& moved_to = options.backbone;
-  const StatusLine status(loading_text(moved_to.empty() ? classifier.origin().backbone : moved_to));
-  return open_backbone_of(classifier, moved_to, options.device);
-}
-
-PictureFeatures look_at(const std::vector<NamedPicture>& pictures,
-                        const std::vector<std::string>& views, const PictureOptions& options,
-                        const OpenedBackbone& backbone) {
-  std::optional<ProgressBar> bar("looking at pictures");
-  PictureFeatures features =
-      features_of(pictures, {views, options.skip_bad, options.threads}, backbone, bar->callback());
-  bar.reset();
-  for (const std::string& skipped : features.skipped) fmt::print(stderr, "skipped {}\n", skipped);
-  if (features.pictures.empty()) throw data_error("not one of the pictures can be read");
-  if (const auto warning = warning_of_colours(backbone.origin, features))
-    fmt::print(stderr, "{}\n", *warning);
-  return features;
+PictureOptions LookingDisplay::shown(const PictureOptions& looking) {
+  PictureOptions options = looking;
+  options.events.loading = [this](const std::string& backbone) {
+    // Without folders: it has to fit on a line.
+    loading_.emplace("loading " + fs::path(backbone).filename().string());
+  };
+  options.events.loaded = [this, told = looking.events.loaded](const BackboneChoice& choice,
+                                                               std::size_t views) {
+    loading_.reset();
+    if (told) told(choice, views);
+  };
+  options.events.progress = bar_->callback();
+  options.events.looked = [this](const LookedAt& result) {
+    bar_.reset();
+    for (const std::string& skipped : result.skipped)
+      fmt::print(stderr, "skipped {}\n", with_flags(skipped));
+    if (result.warning) fmt::print(stderr, "warning: {}\n", with_flags(*result.warning));
+    result_ = result;
+  };
+  return options;
 }
 
 void print_summary(const std::string& file, const Classifier& classifier) {
   std::vector<std::size_t> shots(classifier.classes().size());
   for (const std::size_t label : classifier.labels()) ++shots[label];
   const auto [fewest, most] = std::ranges::minmax(shots);
-  fmt::print("{}: {} {}, {} pictures ({} a class), {} members\n", file, shots.size(),
+  fmt::print("{}: {} {}, {} pictures ({} per class), {} members\n", file, shots.size(),
              shots.size() == 1 ? "class" : "classes", classifier.labels().size(),
              fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most),
              classifier.pool().size());

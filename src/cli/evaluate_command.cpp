@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/classifier/episodic.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/study/evaluate.hpp"
 #include "deepvoro/study/seen_classes.hpp"
@@ -46,14 +45,12 @@ struct EvaluateCommand {
   std::string normalisation;
   std::string json;
   std::string scores;
-  ReliabilityRequest reliability;
   EvaluationSeries series;
 
   void run() const;
 
  private:
   [[nodiscard]] std::vector<Evaluation> requests() const;
-  void measure(const FeatureStore& features, EvaluationResult& result) const;
   void note_other_shots() const;
 };
 
@@ -66,20 +63,6 @@ std::vector<Evaluation> EvaluateCommand::requests() const {
   if (!lr.empty()) all.lr = logistic_kind_named(lr);
   if (!normalisation.empty()) all.normalisation = normalisation_named(normalisation);
   return all.evaluations();
-}
-
-// How far the probabilities that a classifier would give can be trusted.
-void EvaluateCommand::measure(const FeatureStore& features, EvaluationResult& result) const {
-  if (!reliability.asks_for_something()) return;
-  const Evaluation& one = result.request;
-  const EpisodeList drawn = draw_episodes(features, one.split, one.plan);
-  ReliabilityRequest with_seed = reliability;
-  with_seed.seed = one.plan.seed;
-  ProgressBar bar(
-      fmt::format("{}, {}-shot, probabilities", name(one.method), one.plan.shape.shots));
-  result.reliability =
-      measure_reliability({features, one.split, drawn, Influence(one.alpha), one.threads},
-                          result.members, with_seed, bar.callback());
 }
 
 void print_reliability(const std::vector<EvaluationResult>& results) {
@@ -152,7 +135,6 @@ void EvaluateCommand::note_other_shots() const {
 
 void EvaluateCommand::run() const {
   const std::vector<Evaluation> all = requests();
-  for (const Evaluation& one : all) check(reliability, one.method);
   if (all.size() > 1 && !scores.empty())
     throw usage_error("--scores takes one method and one number of shots at a time");
   const FeatureStore features(store);
@@ -170,11 +152,8 @@ void EvaluateCommand::run() const {
   }
   std::vector<EvaluationResult> results;
   for (const Evaluation& one : all) {
-    std::optional<ProgressBar> bar(
-        fmt::format("{}, {}-shot", name(one.method), one.plan.shape.shots));
-    results.push_back(evaluate(features, one, sink, bar->callback()));
-    bar.reset();
-    measure(features, results.back());
+    ProgressBar bar(fmt::format("{}, {}-shot", name(one.method), one.plan.shape.shots));
+    results.push_back(evaluate(features, one, sink, bar.callback()));
   }
   if (scores_file) scores_file->commit();
   if (result_file) result_file->write(results);
@@ -236,9 +215,9 @@ void add_evaluate_command(CLI::App& program) {
                 "signed transformations, for features with negative values (CLIP, DINO)");
   app->add_flag("--oracle", request.oracle,
                 "with guided: also print the size chosen on the evaluated split (test leakage)");
-  app->add_flag("--calibration", command->reliability.calibration,
+  app->add_flag("--calibration", request.reliability.calibration,
                 "of vd and deepvoro: how far the probabilities of a classifier can be trusted");
-  app->add_flag("--open-set", command->reliability.open_set,
+  app->add_flag("--open-set", request.reliability.open_set,
                 "of vd and deepvoro: how well queries of other classes are told apart");
   add_threads_option(*app, request.threads);
   app->add_option("--json", command->json, "write the result to this file");

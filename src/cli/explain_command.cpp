@@ -11,7 +11,6 @@
 
 #include "classifier_options.hpp"
 #include "deepvoro/core/error.hpp"
-#include "stopped_note.hpp"
 
 namespace deepvoro {
 namespace {
@@ -35,7 +34,7 @@ struct ExplainCommand {
   std::string picture;
   std::size_t neighbours = 5;
   bool as_json = false;
-  PictureOptions options;
+  PictureFlags flags;
 
   void run();
 
@@ -146,15 +145,12 @@ void print(const Classifier& fitted, const Explanation& explanation, const std::
 }
 
 Explanation ExplainCommand::of_picture(const Classifier& fitted) const {
-  const StoppedNote note;
-  const std::vector<NamedPicture> pictures = pictures_at(picture);
+  LookingDisplay display;
+  const std::vector<Picture> pictures = pictures_at(picture);
   if (pictures.size() != 1)
     throw usage_error(
         fmt::format("{}: holds {} pictures; explain takes one", picture, pictures.size()));
-  const OpenedBackbone backbone = load_backbone_of(fitted, options);
-  const PictureFeatures features = look_at(pictures, fitted.views(), options, backbone);
-  std::vector<std::span<const float>> query(features.views.begin(), features.views.end());
-  return fitted.explain(query, neighbours);
+  return fitted.explain(pictures.front(), neighbours, display.shown(flags.looking));
 }
 
 void ExplainCommand::run() {
@@ -178,8 +174,8 @@ void add_explain_command(CLI::App& program) {
   app->add_option("--neighbours", command->neighbours, "nearest pictures to show")
       ->capture_default_str();
   app->add_flag("--json", command->as_json, "as JSON, with the influence of every class");
-  add_picture_options(*app, command->options,
-                      "where the model lies that the classifier was fitted with, if it was moved");
+  command->flags.add_to(
+      *app, "where the model lies that the classifier was fitted with, if it was moved");
   app->callback([command] { command->run(); });
 }
 

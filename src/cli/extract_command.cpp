@@ -18,7 +18,8 @@ namespace deepvoro {
 namespace {
 
 constexpr const char* kFooter = R"(
-IMAGES is a collection of pictures (a folder per class, a .json or .csv list, a .tar, an idx file) or a folder
+PICTURES is a collection of pictures (a folder per class, a .tar, .tar.gz or .zip of one, a .json or
+.csv list, an idx file) or a folder
 that holds base, val and novel, each such a collection. Interrupted, the same command goes on where it
 stopped; with further --views it adds them. A store never mixes models, sizes or pictures.
 
@@ -57,7 +58,7 @@ void ExtractCommand::run() {
       bar->set_note(fmt::format("{:.0f} pictures/s", pictures_per_second));
       show(fraction);
     };
-  std::optional<StoppedNote> note((request.store / "store.json").string());
+  std::optional<StoppedNote> note((request.out / "store.json").string());
   const ExtractionResult result = extract(request, *backbone, progress);
   note.reset();
   bar.reset();
@@ -66,7 +67,7 @@ void ExtractCommand::run() {
   if (result.views_before > 0)
     fmt::print(stderr, "{} of {} views were there already\n", result.views_before,
                request.views.size());
-  fmt::print("{}: {} {} of {} dimensions added", request.store.string(), result.views_made,
+  fmt::print("{}: {} {} of {} dimensions added", request.out.string(), result.views_made,
              result.views_made == 1 ? "view" : "views", backbone->dim());
   if (result.pictures > 0)
     fmt::print(", {} pictures in {:.1f} s, {:.0f} pictures/s", result.pictures, result.seconds,
@@ -83,13 +84,13 @@ void add_extract_command(CLI::App& program) {
   CLI::App* app =
       program.add_subcommand("extract", "make a feature store of pictures with a network");
   app->footer(kFooter);
-  app->add_option("IMAGES", request.images, "pictures: a collection, or a folder of splits")
+  app->add_option("PICTURES", request.pictures, "pictures: a collection, or a folder of splits")
       ->required();
   app->add_option("--model", command->model,
                   "name of an installed backbone, model file of deepvoro train, or a TorchScript "
                   "module (.ts, .pt, .pth)")
       ->required();
-  app->add_option("--out", request.store, "feature store to make or to go on with")->required();
+  app->add_option("--out", request.out, "feature store to make or to go on with")->required();
   app->add_option(
          "--views", command->views,
          "64 (all), 16 (sizes and flips), 8 (turns and flips of one size), 4 (flips of two close "

@@ -2,24 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "classifier_options.hpp"
-#include "deepvoro/backbone/extraction.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
+#include "deepvoro/core/stopwatch.hpp"
 #include "deepvoro/ensemble/pool.hpp"
-#include "stopped_note.hpp"
 
 namespace deepvoro {
 namespace {
 
 constexpr const char* kFooter = R"(
 SUPPORT is a folder with a folder of pictures for each class (or another collection that 'deepvoro extract' reads), or a
-feature store. One picture a class is enough; numbers may differ.
+feature store. One picture per class is enough; numbers may differ.
 
 Examples:
   deepvoro fit birds --out birds.dv
@@ -28,81 +26,51 @@ Examples:
   deepvoro fit sketches --backbone my-model.safetensors --out sketches.dv
   deepvoro fit features --split novel --out features.dv)";
 
-class Stopwatch {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 struct FitCommand {
   std::string support;
   std::string out;
-  std::string views = "4";
   std::string pool;
-  PictureOptions options;
+  PictureFit fit;
+  PictureFlags flags;
 
   void run();
 
  private:
   [[nodiscard]] Classifier of_store() const;
-  [[nodiscard]] Classifier of_pictures() const;
-  [[nodiscard]] Pool members() const { return pool.empty() ? Pool() : read_pool(pool); }
+  [[nodiscard]] Classifier of_pictures();
 };
 
 Classifier FitCommand::of_store() const {
   const FeatureStore store{support};
   store.refuse_output_inside("--out", out);
-  if (!options.backbone.empty())
+  if (!flags.looking.backbone.empty())
     throw usage_error("--backbone: a feature store has its features already");
-  const std::string split = split_of(store, options.split);
-  const StoreRows rows = read_rows(store, split, store.views());
-  const NamedSamples samples{.classes = store.split(split).classes,
-                             .labels = store.labels(split),
-                             .names = {},
-                             .rows = rows.rows()};
-  return Classifier::fit(samples, {store.views(), members(), {"", model_of(store), "{}"}},
-                         options.threads);
+  return Classifier::fit(store, flags.split, fit.pool, flags.looking.threads);
 }
 
-Classifier FitCommand::of_pictures() const {
-  check_number_of_views(views);
-  const StoppedNote note;
-  const ImageDataset dataset = ImageDataset::open(support);
-  const std::vector<NamedPicture> pictures = pictures_of(dataset);
-  const BackboneChoice choice = options.backbone.empty()
-                                    ? suitable_backbone(pictures)
-                                    : BackboneChoice{options.backbone, "as asked for"};
-  const OpenedBackbone backbone = load_backbone(choice.name, options);
-  std::vector<std::string> view_names;
-  for (const View& view : parse_views(views, SizeRule::release, backbone.network->input_size()))
-    view_names.push_back(name(view));
-  fmt::print("backbone {}: {}; {} {}\n", choice.name, choice.reason, view_names.size(),
-             view_names.size() == 1 ? "view" : "views");
-
-  const Stopwatch looking;
-  const PictureFeatures features = look_at(pictures, view_names, options, backbone);
-  const double seconds = looking.seconds();
-  NamedSamples samples{
-      .classes = dataset.classes(), .labels = {}, .names = {}, .rows = features.rows()};
-  for (const std::size_t i : features.pictures) {
-    samples.labels.push_back(dataset.label(i));
-    samples.names.push_back(pictures[i].name);
-  }
-  const Stopwatch fitting;
-  Classifier classifier =
-      Classifier::fit(samples, {view_names, members(), backbone.origin}, options.threads);
-  fmt::print("{} pictures in {:.1f} s ({:.1f} pictures/s), fitted in {:.2f} s\n",
-             samples.labels.size(), seconds, static_cast<double>(samples.labels.size()) / seconds,
-             fitting.seconds());
+Classifier FitCommand::of_pictures() {
+  LookingDisplay display;
+  flags.looking.events.loaded = [](const BackboneChoice& choice, std::size_t views) {
+    fmt::print("backbone {}: {}; {} {}\n", choice.name, choice.reason, views,
+               views == 1 ? "view" : "views");
+  };
+  fit.pictures = display.shown(flags.looking);
+  std::optional<Stopwatch> fitting;
+  fit.pictures.events.looked = [&, show = fit.pictures.events.looked](const LookedAt& result) {
+    show(result);
+    fitting.emplace();
+  };
+  Classifier classifier = Classifier::fit_pictures(support, fit);
+  const LookedAt& looked = display.result();
+  fmt::print("{} pictures in {:.1f} s ({:.1f} pictures/s), fitted in {:.2f} s\n", looked.pictures,
+             looked.seconds, static_cast<double>(looked.pictures) / looked.seconds,
+             fitting->seconds());
   return classifier;
 }
 
 void FitCommand::run() {
   { const AtomicFile shows_early_whether_it_can_be_written(out); }
+  if (!pool.empty()) fit.pool = read_pool(pool);
   const Classifier classifier = is_store(support) ? of_store() : of_pictures();
   classifier.save(out);
   print_summary(out, classifier);
@@ -118,13 +86,13 @@ void add_fit_command(CLI::App& program) {
   app->add_option("SUPPORT", command->support, "pictures with a class each, or a feature store")
       ->required();
   app->add_option("--out", command->out, "classifier file to write (.dv)")->required();
-  app->add_option("--views", command->views,
+  app->add_option("--views", command->fit.views,
                   "ways to look at each picture: 1, 4, 8, 16, 64, or names with commas")
       ->capture_default_str();
   app->add_option("--pool", command->pool,
                   "JSON file of members, instead of every view with the eight transformations");
-  add_picture_options(*app, command->options,
-                      "name or file of a model [photographs: resnet50; drawings: quickdraw-conv4]");
+  command->flags.add_to(
+      *app, "name or file of a model [photographs: resnet50; drawings: quickdraw-conv4]");
   app->callback([command] { command->run(); });
 }
 

@@ -20,6 +20,7 @@
 #include "explain_command.hpp"
 #include "extract_command.hpp"
 #include "fit_command.hpp"
+#include "flag_text.hpp"
 #include "predict_command.hpp"
 #include "store_command.hpp"
 #include "train_command.hpp"
@@ -150,7 +151,7 @@ int run(int argc, char** argv) {
     }
     return done;
   } catch (const deepvoro::Error& error) {
-    return complain(exit_code(error.kind()), error.what());
+    return complain(exit_code(error.kind()), deepvoro::with_flags(error.what()));
   } catch (const std::bad_alloc&) {
     return complain(internal_failure,
                     "not enough memory; fewer --episodes, --ways or --queries need less");

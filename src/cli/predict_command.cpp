@@ -9,7 +9,6 @@
 
 #include "classifier_options.hpp"
 #include "deepvoro/core/error.hpp"
-#include "stopped_note.hpp"
 
 namespace deepvoro {
 namespace {
@@ -18,7 +17,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* kFooter = R"(
 QUERY is a picture, a folder of pictures, a pattern, or - for a list of these on the standard input; or a feature store.
-A row a picture: file, class, and the probability of every class.
+One row per picture: file, class, and the probability of every class.
 
 Examples:
   deepvoro predict birds.dv garden.jpg pond.jpg
@@ -41,7 +40,7 @@ struct PredictCommand {
   bool as_json = false;
   bool as_csv = false;
   bool reject = false;
-  PictureOptions options;
+  PictureFlags flags;
 
   void run();
 
@@ -58,22 +57,24 @@ struct PredictCommand {
 
 PredictCommand::Answers PredictCommand::of_store(const Classifier& fitted) const {
   const FeatureStore store{queries.front()};
-  check_same_origin(store, fitted);
-  const std::string split = split_of(store, options.split);
-  const StoreRows rows = read_rows(store, split, fitted.views());
-  Answers answers{.names = {}, .predictions = fitted.predict(rows.rows(), options.threads)};
-  for (const std::size_t row : rows.samples)
+  const std::string split = flags.split.empty() ? store.usual_split() : flags.split;
+  Answers answers{.names = {}, .predictions = fitted.predict(store, split, flags.looking.threads)};
+  for (std::size_t row = 0; row < answers.predictions.size(); ++row)
     answers.names.push_back(fmt::format("{}/{}", split, row));
   return answers;
 }
 
 PredictCommand::Answers PredictCommand::of_pictures(const Classifier& fitted) const {
-  const StoppedNote note;
-  const std::vector<NamedPicture> pictures = pictures_named(queries);
-  const OpenedBackbone backbone = load_backbone_of(fitted, options);
-  const PictureFeatures features = look_at(pictures, fitted.views(), options, backbone);
-  Answers answers{.names = {}, .predictions = fitted.predict(features.rows(), options.threads)};
-  for (const std::size_t i : features.pictures) answers.names.push_back(pictures[i].where);
+  LookingDisplay display;
+  const std::vector<Picture> pictures = pictures_named(queries);
+  Answers answers;
+  fitted.predict(
+      pictures,
+      [&](std::size_t i, const Prediction& prediction) {
+        answers.names.push_back(pictures[i].where);
+        answers.predictions.push_back(prediction);
+      },
+      display.shown(flags.looking));
   return answers;
 }
 
@@ -129,8 +130,8 @@ void add_predict_command(CLI::App& program) {
   app->add_flag("--json", command->as_json, "a JSON list");
   app->add_flag("--reject", command->reject,
                 "answer 'unknown' where a picture is far from every class");
-  add_picture_options(*app, command->options,
-                      "where the model lies that the classifier was fitted with, if it was moved");
+  command->flags.add_to(
+      *app, "where the model lies that the classifier was fitted with, if it was moved");
   app->callback([command] { command->run(); });
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "deepvoro/ensemble/engine.hpp"
+#include "deepvoro/core/progress.hpp"
 
 namespace deepvoro {
 

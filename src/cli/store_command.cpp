@@ -12,6 +12,7 @@
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/features/import.hpp"
 #include "deepvoro/features/store_check.hpp"
+#include "flag_text.hpp"
 
 namespace deepvoro {
 namespace {
@@ -159,8 +160,9 @@ struct CheckOptions {
 void run(const CheckOptions& options) {
   const FeatureStore store(options.store);
   const StoreCheck check = check_store(store, available_threads());
-  for (const std::string& note : check.notes)
-    fmt::print("{}{}\n", note.starts_with("warning:") ? "" : "note: ", note);
+  for (const std::string& note : check.notes) fmt::print("note: {}\n", with_flags(note));
+  for (const std::string& warning : check.warnings)
+    fmt::print("warning: {}\n", with_flags(warning));
   fmt::print("ok: {} files, {} values, all finite; shapes, types and labels fit\n", check.files,
              check.values);
 }

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* kFooter = R"(
-IMAGES is a collection of pictures of the base classes, or a folder that holds base and, to choose the best epoch
+PICTURES is a collection of pictures of the base classes, or a folder that holds base and, to choose the best epoch
 by few-shot accuracy, val. Next to MODEL a log is kept as MODEL.log.csv and MODEL.log.json. Interrupted, the same
 command goes on where it was at most 20 seconds before its end, or at the epoch it was in.
 
@@ -101,7 +101,7 @@ class CommandMonitor final : public TrainingMonitor {
 };
 
 struct TrainCommand {
-  std::string images;
+  std::string pictures;
   std::string procedure;
   std::string classifier = "linear";
   std::string optimiser = "sgd";
@@ -128,10 +128,10 @@ void TrainCommand::run() {
         "{}: is there already; delete it to train it again, or choose another --out", out));
   { const AtomicFile shows_early_whether_it_can_be_written(out); }
 
-  const auto splits = split_collections(images);
+  const auto splits = split_collections(pictures);
   if (!splits.empty() && !splits.contains("base"))
-    throw data_error(fmt::format("{}: has no split base to train on", images));
-  const fs::path base = splits.empty() ? fs::path(images) : splits.at("base");
+    throw data_error(fmt::format("{}: has no split base to train on", pictures));
+  const fs::path base = splits.empty() ? fs::path(pictures) : splits.at("base");
   const TrainingSet set = read_training_set(base, options);
   std::optional<FewShotValidation> validation;
   if (splits.contains("val"))
@@ -166,7 +166,7 @@ void add_train_command(CLI::App& program) {
   TrainingOptions& options = command->options;
   CLI::App* app = program.add_subcommand("train", "train a network on pictures of base classes");
   app->footer(kFooter);
-  app->add_option("IMAGES", command->images,
+  app->add_option("PICTURES", command->pictures,
                   "pictures: a collection, or a folder with base and val")
       ->required();
   app->add_option("--backbone", options.architecture.name, "name of the network")->required();

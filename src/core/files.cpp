@@ -22,7 +22,8 @@ class FileDescriptor {
   explicit FileDescriptor(const std::filesystem::path& path)
       : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (number_ < 0)
-      throw data_error(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+      throw data_error(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)),
+                       errno == ENOENT ? ErrorCode::missing_file : ErrorCode::none);
   }
   FileDescriptor(const FileDescriptor&) = delete;
   FileDescriptor& operator=(const FileDescriptor&) = delete;

@@ -151,7 +151,7 @@ void check_members(const FeatureStore& store, const std::string& split, const Po
                     store.folder().string(), origin));
   if (std::ranges::any_of(members, neighbours) && split == "base")
     throw usage_error(fmt::format(
-        "--split base: the surrogate members of {} are made of the base classes, so their "
+        "`split` base: the surrogate members of {} are made of the base classes, so their "
         "accuracy there means nothing; use novel or val",
         origin));
 }

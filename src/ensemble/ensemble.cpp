@@ -29,13 +29,6 @@ void assign_queries(const InfluenceField& field, EpisodeRange batch, std::span<d
   }
 }
 
-Progress part_of(const Progress& whole, std::size_t index, std::size_t count) {
-  if (!whole) return {};
-  return [=](double fraction) {
-    whole((static_cast<double>(index) + fraction) / static_cast<double>(count));
-  };
-}
-
 std::vector<std::uint64_t> correct_of_each_member(const Arena& arena, const Pool& members,
                                                   const Progress& progress) {
   const std::vector<std::size_t> order = streaming_order(members);

@@ -32,7 +32,8 @@ class PointTransformer {
       return;
     const auto complaint =
         plan_.explain(ElementType::float32, bytes, row.size(), norm, scratch.data());
-    throw data_error(fmt::format("column {}: {}", complaint.column, complaint.what));
+    throw data_error(fmt::format("column {}: {}", complaint.column, complaint.what),
+                     complaint.code);
   }
 
  private:

@@ -120,7 +120,7 @@ Preparation preparation_of(const HeadConfiguration& configuration, std::vector<d
 
 Normalisation normalisation_named(const std::string& name) {
   return value_named<Normalisation>(name, kNormalisationNames,
-                                    "--normalisation {}: unknown; use un, l2n or cl2n");
+                                    "`normalisation` {}: unknown; use un, l2n or cl2n");
 }
 
 const char* name(Normalisation normalisation) {
@@ -128,7 +128,7 @@ const char* name(Normalisation normalisation) {
 }
 
 LogisticKind logistic_kind_named(const std::string& name) {
-  return value_named<LogisticKind>(name, kLogisticNames, "--lr {}: unknown; use voronoi or power");
+  return value_named<LogisticKind>(name, kLogisticNames, "`lr` {}: unknown; use voronoi or power");
 }
 
 const char* name(LogisticKind kind) {
@@ -139,18 +139,18 @@ void check_head(const FeatureStore& store, const std::string& split,
                 const HeadConfiguration& configuration) {
   (void)store.split(split);
   if (!store.has_view(configuration.view))
-    throw data_error(fmt::format("--view {}: {} does not have it; it has {}", configuration.view,
+    throw data_error(fmt::format("`view` {}: {} does not have it; it has {}", configuration.view,
                                  store.folder().string(), fmt::join(store.views(), ", ")));
   if (!needs_base(configuration)) return;
   if (!store.has_split("base"))
     throw data_error(fmt::format("{}: has no split 'base', which method {} needs; add it{}",
                                  store.folder().string(), name(configuration.method),
                                  configuration.method == Method::simpleshot
-                                     ? " or use --normalisation l2n"
+                                     ? " or use `normalisation` l2n"
                                      : " or do without the method"));
   if (configuration.method == Method::dc && split == "base")
     throw usage_error(
-        "--split base: method dc borrows from the base classes, so its accuracy there means "
+        "`split` base: method dc borrows from the base classes, so its accuracy there means "
         "nothing; use novel or val");
 }
 

@@ -43,7 +43,7 @@ Configuration read_member(const json& object, const std::string& where) {
   const JsonFields fields(object, where);
   if (fields.has("head"))
     throw data_error(
-        fmt::format("{}: is the head {}, which is no member of an ensemble; run it with --method",
+        fmt::format("{}: is the head {}, which is no member of an ensemble; run it with `method`",
                     where, object["head"].dump(-1, ' ', false, json::error_handler_t::replace)));
   for (const auto& [key, unused] : object.items())
     if (std::ranges::find(kMemberKeys, key) == kMemberKeys.end())
@@ -88,7 +88,7 @@ Pool picked(const Pool& pool, std::span<const std::size_t> which) {
 }
 
 Method method_named(const std::string& name) {
-  return value_named<Method>(name, kMethodNames, "--method {}: unknown; use {}");
+  return value_named<Method>(name, kMethodNames, "`method` {}: unknown; use {}");
 }
 
 const char* name(Method method) {

@@ -18,7 +18,7 @@ namespace {
 void check_size(std::size_t size, std::size_t members) {
   if (size < 1 || size > members)
     throw usage_error(fmt::format(
-        "--size {}: must be from 1 to {}, the number of members in the pool", size, members));
+        "`size` {}: must be from 1 to {}, the number of members in the pool", size, members));
 }
 
 // Correct queries, [sizes][episodes].
@@ -71,8 +71,8 @@ ValidationRanking ValidationRanking::measure(const FeatureStore& store, const Po
                                              unsigned threads, const Progress& progress) {
   if (!store.has_split("val"))
     throw data_error(
-        fmt::format("{}: has no split 'val', which --scheme guided chooses on; add it or "
-                    "use --scheme full",
+        fmt::format("{}: has no split 'val', which `scheme` guided chooses on; add it or "
+                    "use `scheme` full",
                     store.folder().string()));
   const EpisodeList episodes = draw_episodes(store, "val", plan);
   const Arena arena{store, "val", episodes, influence, threads};

@@ -35,10 +35,10 @@ ClassRows rows_by_class(const SamplePool& samples) {
 }
 
 void check_shape(const EpisodeShape& shape, std::size_t count) {
-  if (shape.ways < 2) throw usage_error("--ways must be at least 2");
-  if (shape.shots < 1) throw usage_error("--shots must be at least 1");
-  if (shape.queries < 1) throw usage_error("--queries must be at least 1");
-  if (count < 1) throw usage_error("--episodes must be at least 1");
+  if (shape.ways < 2) throw usage_error("`ways` must be at least 2");
+  if (shape.shots < 1) throw usage_error("`shots` must be at least 1");
+  if (shape.queries < 1) throw usage_error("`queries` must be at least 1");
+  if (count < 1) throw usage_error("`episodes` must be at least 1");
 }
 
 // The shape has been checked: it fits the samples.
@@ -46,7 +46,7 @@ void check_count(const EpisodeShape& shape, std::size_t count) {
   constexpr std::size_t most_rows = std::size_t{1} << 33U;
   if (count > most_rows / (shape.total_support() + shape.total_queries()))
     throw usage_error(
-        fmt::format("--episodes {}: too many to be kept in memory; use fewer", count));
+        fmt::format("`episodes` {}: too many to be kept in memory; use fewer", count));
 }
 
 void check_samples(const SamplePool& samples, const EpisodeShape& shape) {
@@ -54,7 +54,7 @@ void check_samples(const SamplePool& samples, const EpisodeShape& shape) {
     throw data_error(fmt::format("{}: has more than 2^32 - 1 samples", samples.where));
   if (shape.ways > samples.class_names.size())
     throw data_error(
-        fmt::format("{}: has {} classes, fewer than the {} ways asked for; lower --ways",
+        fmt::format("{}: has {} classes, fewer than the {} ways asked for; lower `ways`",
                     samples.where, samples.class_names.size(), shape.ways));
   std::vector<std::size_t> sizes(samples.class_names.size());
   for (const std::size_t label : samples.labels) ++sizes[label];
@@ -64,8 +64,8 @@ void check_samples(const SamplePool& samples, const EpisodeShape& shape) {
   const auto smallest = std::ranges::min_element(sizes);
   if (too_small(*smallest))
     throw data_error(fmt::format(
-        "{}: class '{}' has {} samples, fewer than {} shots + {} queries; lower --shots or "
-        "--queries, "
+        "{}: class '{}' has {} samples, fewer than {} shots + {} queries; lower `shots` or "
+        "`queries`, "
         "or make a store without it ({} of {} classes are too small)",
         samples.where, samples.class_names[static_cast<std::size_t>(smallest - sizes.begin())],
         *smallest, shape.shots, shape.queries, std::ranges::count_if(sizes, too_small),
@@ -94,7 +94,7 @@ void EpisodeList::append_way(std::span<const SampleIndex> support_then_query) {
 }
 
 Protocol protocol_named(const std::string& name) {
-  return value_named<Protocol>(name, kProtocolNames, "--protocol {}: unknown; use deepvoro or dc");
+  return value_named<Protocol>(name, kProtocolNames, "`protocol` {}: unknown; use deepvoro or dc");
 }
 
 const char* name(Protocol protocol) {

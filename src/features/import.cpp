@@ -108,7 +108,7 @@ void check_same_views(const ImportOptions& options) {
 
 void check_options(const ImportOptions& options) {
   if (options.sources.empty())
-    throw usage_error("no feature files are given; name some with --base, --val or --novel");
+    throw usage_error("no feature files are given; name some with `base`, `val` or `novel`");
   check_source_names(options);
   check_same_views(options);
   const std::vector<std::string> splits = splits_of(options);
@@ -137,7 +137,7 @@ std::vector<std::uint16_t> to_halves(const FeatureTable& table, const fs::path& 
   for (std::size_t i = 0; i < halves.size(); ++i) {
     if (std::abs(table.values[i]) > kLargestHalf)
       throw data_error(
-          fmt::format("{}: row {}, column {} is {}, beyond the 65504 of float16; use --dtype "
+          fmt::format("{}: row {}, column {} is {}, beyond the 65504 of float16; use `dtype` "
                       "float32",
                       source.string(), i / table.dim, i % table.dim, table.values[i]));
     halves[i] = float_to_half(table.values[i]);

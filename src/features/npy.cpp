@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-// The dictionary literal in the head: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+// The dictionary literal in the header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 class HeaderReader {
  public:
   HeaderReader(std::string_view text, const std::string& where) : text_(text), where_(where) {}
@@ -52,7 +52,7 @@ class HeaderReader {
  private:
   [[noreturn]] void fail() const {
     throw data_error(
-        fmt::format("{}: its .npy head cannot be understood; write it with numpy.save "
+        fmt::format("{}: cannot parse the .npy header; write the file with numpy.save "
                     "as an array of plain numbers",
                     where_));
   }
@@ -147,7 +147,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> bytes, const std::string& 
   if (!text.starts_with(kMagic))
     throw data_error(fmt::format("{}: is not a .npy file; write it with numpy.save", where));
   const auto cut_short = [&] {
-    return data_error(fmt::format("{}: is cut short within its head; write it again", where));
+    return data_error(fmt::format("{}: is cut short within its header; write it again", where));
   };
   if (bytes.size() < 10) throw cut_short();
   const auto version = std::to_integer<unsigned>(bytes[6]);
@@ -167,25 +167,25 @@ NpyHeader parse_npy_header(std::span<const std::byte> bytes, const std::string& 
   const std::size_t present = bytes.size() - header.data_offset;
   if (header.elements() > present / item)
     throw data_error(fmt::format(
-        "{}: its head promises an array of ({}) elements of {} bytes, but only {} bytes "
+        "{}: its header promises an array of ({}) elements of {} bytes, but only {} bytes "
         "of data are there; the file is cut short or damaged, write it again",
         where, fmt::join(header.shape, ", "), item, present));
   return header;
 }
 
 std::string npy_header(std::string_view descr, std::span<const std::uint64_t> shape) {
-  std::string head = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
-                                 descr, fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                                   descr, fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   constexpr std::size_t prefix = 10;
   constexpr std::size_t alignment = 64;
-  while ((prefix + head.size() + 1) % alignment != 0) head += ' ';
-  head += '\n';
+  while ((prefix + header.size() + 1) % alignment != 0) header += ' ';
+  header += '\n';
   std::string out(kMagic);
   out += '\x01';
   out += '\0';
-  out += static_cast<char>(head.size() & 0xFFU);
-  out += static_cast<char>(head.size() >> 8U);
-  return out + head;
+  out += static_cast<char>(header.size() & 0xFFU);
+  out += static_cast<char>(header.size() >> 8U);
+  return out + header;
 }
 
 void write_npy(const std::filesystem::path& file, std::string_view descr,

@@ -13,6 +13,7 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/features/npy.hpp"
+#include "formats/half.hpp"
 
 namespace deepvoro {
 namespace {
@@ -92,6 +93,18 @@ FeatureRows::FeatureRows(const std::filesystem::path& file, std::size_t samples,
   data_ = file_.bytes().data() + header.data_offset;
 }
 
+void FeatureRows::copy_row(std::size_t r, std::span<float> out) const {
+  if (element_ == ElementType::float32) {
+    std::memcpy(out.data(), row(r), dim_ * sizeof(float));
+    return;
+  }
+  for (std::size_t c = 0; c < dim_; ++c) {
+    std::uint16_t half = 0;
+    std::memcpy(&half, row(r) + c * sizeof half, sizeof half);
+    out[c] = half_to_float(half);
+  }
+}
+
 FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(folder)) {
   const std::filesystem::path file = folder_ / "store.json";
   const std::string where = file.string();
@@ -162,6 +175,16 @@ std::filesystem::path FeatureStore::labels_file(const std::string& split) const 
 std::filesystem::path FeatureStore::view_file(const std::string& split,
                                               const std::string& view) const {
   return folder_ / split / (view + ".npy");
+}
+
+std::string FeatureStore::usual_split() const {
+  return splits_.size() == 1 ? splits_.begin()->first : "novel";
+}
+
+std::string FeatureStore::model_sha256() const {
+  const json provenance = json::parse(provenance_json_, nullptr, false);
+  const json model = provenance.is_object() ? provenance.value("model", json()) : json();
+  return model.is_string() ? model.get<std::string>() : std::string();
 }
 
 std::vector<std::size_t> FeatureStore::labels(const std::string& split) const {

@@ -78,18 +78,19 @@ void note_values(const std::vector<ViewFacts>& views, std::vector<std::string>& 
   }
   if (negative != 0)
     notes.push_back(
-        fmt::format("{} of {} values are negative: logarithms and fractional powers need --signed",
+        fmt::format("{} of {} values are negative: logarithms and fractional powers need `signed`",
                     negative, values));
 }
 
-void note_identical_views(const std::vector<ViewFacts>& views, std::vector<std::string>& notes) {
+void warn_of_identical_views(const std::vector<ViewFacts>& views,
+                             std::vector<std::string>& warnings) {
   std::map<std::string, std::string> first_with;
   for (const ViewFacts& facts : views) {
     const std::string name = facts.split + "/" + facts.view;
     const auto [found, is_new] = first_with.try_emplace(facts.sha256, name);
     if (!is_new)
-      notes.push_back(
-          fmt::format("warning: {} and {} are identical, byte for byte", found->second, name));
+      warnings.push_back(
+          fmt::format("{} and {} are identical, byte for byte", found->second, name));
   }
 }
 
@@ -148,7 +149,7 @@ StoreCheck check_store(const FeatureStore& store, unsigned threads) {
       views[i] = read_view(store, views[i].split, views[i].view);
   });
   note_values(views, check.notes);
-  note_identical_views(views, check.notes);
+  warn_of_identical_views(views, check.warnings);
   check.files = 1 + store.splits().size() + views.size();
   for (const ViewFacts& facts : views) check.values += facts.values;
   return check;

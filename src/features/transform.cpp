@@ -205,12 +205,13 @@ TransformPlan::Complaint TransformPlan::explain(ElementType element, const std::
                   "which transformation {} takes beyond float32; choose another lambda, w or b",
                   transform_.id())
             : fmt::format(
-                  "so w*z + b is {:.6g}, which has no {}; use --signed, a larger b or another "
+                  "so w*z + b is {:.6g}, which has no {}; use `signed`, a larger b or another "
                   "lambda",
                   y,
                   transform_.lambda == 0 ? "logarithm"
                                          : fmt::format("power {}", transform_.lambda));
-    return {column, fmt::format("the value is {}, {}", value, what)};
+    return {column, fmt::format("the value is {}, {}", value, what),
+            status == RowStatus::overflow ? ErrorCode::none : ErrorCode::negative_features};
   }
   throw internal_error("a row cannot be transformed, but each of its values can");
 }
@@ -229,7 +230,8 @@ void RowTransformer::columns(std::size_t row, std::size_t begin, std::size_t cou
       const auto complaint =
           plan_.explain(view_.element(), run.data, run.count, view_.norm(row), scratch);
       throw data_error(fmt::format("{}: row {}, column {}: {}", view_.file(), row,
-                                   column + complaint.column, complaint.what));
+                                   column + complaint.column, complaint.what),
+                       complaint.code);
     }
     column += run.count;
   }

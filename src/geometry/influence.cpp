@@ -10,7 +10,7 @@ namespace deepvoro {
 
 Influence::Influence(double alpha) : alpha_(alpha) {
   if (alpha == 0 || !std::isfinite(alpha))
-    throw usage_error("--alpha must be a finite number other than 0; 1 is the usual choice");
+    throw usage_error("`alpha` must be a finite number other than 0; 1 is the usual choice");
 }
 
 void Influence::to_terms(std::span<double> distances) const {

@@ -48,9 +48,10 @@ Error refused_row(const Preparation& preparation, const std::string& where,
   for (std::size_t column = 0; column < values.size(); ++column)
     if (values[column] + preparation.offset < 0)
       return data_error(
-          fmt::format("{}, column {}: the value is {}, which has no square root; use --signed, or "
+          fmt::format("{}, column {}: the value is {}, which has no square root; use `signed`, or "
                       "features that are never negative, such as the outputs of a ReLU",
-                      where, column, values[column]));
+                      where, column, values[column]),
+          ErrorCode::negative_features);
   return internal_error("a row cannot be prepared, but each of its values can");
 }
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "core/sha256.hpp"
@@ -16,7 +19,17 @@ namespace {
 
 constexpr std::size_t kTarMagicAt = 257;
 
-bool has_csv_head(std::string_view text) {
+// By the first bytes: tar, zip, and what a tar may be compressed with.
+bool is_archive(std::string_view text) {
+  using std::string_view_literals::operator""sv;
+  constexpr std::array starts{"PK\3\4"sv, "PK\5\6"sv,        "\x1F\x8B"sv,
+                              "BZh"sv,    "\xFD\x37zXZ\0"sv, "\x28\xB5\x2F\xFD"sv};
+  const bool is_tar = text.size() > kTarMagicAt && text.substr(kTarMagicAt).starts_with("ustar");
+  return is_tar || std::ranges::any_of(
+                       starts, [&](std::string_view start) { return text.starts_with(start); });
+}
+
+bool has_csv_header(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (!text.starts_with("filename,label")) return false;
   text.remove_prefix(std::string_view("filename,label").size());
@@ -30,27 +43,26 @@ PictureSource open_source(const std::filesystem::path& path) {
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
                               file.bytes().size());
   using std::string_view_literals::operator""sv;
-  if (text.size() > kTarMagicAt && text.substr(kTarMagicAt).starts_with("ustar"))
-    return open_tar(path);
+  if (is_archive(text)) return open_archive(path);
   if (text.starts_with("\0\0\x08\x03"sv) || text.starts_with("\0\0\x08\x01"sv))
     return open_idx(path);
-  if (has_csv_head(text)) return open_csv(path);
+  if (has_csv_header(text)) return open_csv(path);
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start != std::string_view::npos && text[start] == '{') return open_json(path);
-  if (text.starts_with("\x1F\x8B"))
-    throw data_error(fmt::format("{}: is compressed; use gunzip first", path.string()));
-  throw data_error(
-      fmt::format("{}: is no collection of pictures; give a folder with a folder for each class, "
-                  "a tar of one, a JSON file with label_names, image_names and image_labels, a CSV "
-                  "file with the head filename,label, or an idx file",
-                  path.string()));
+  throw data_error(fmt::format(
+      "{}: is not a collection of pictures; give a folder with a folder for each "
+      "class, a .tar, .tar.gz or .zip of one, a JSON file with label_names, image_names "
+      "and image_labels, a CSV file with the header filename,label, or an idx file",
+      path.string()));
 }
 
 // The bytes of one picture, for as long as this lives.
 class StoredPicture {
  public:
-  StoredPicture(const PictureSource& source, const Picture& picture) {
-    if (source.container) {
+  StoredPicture(const PictureSource& source, const PicturePlace& picture) {
+    if (picture.unpacked) {
+      bytes_ = *picture.unpacked;
+    } else if (source.container) {
       bytes_ = source.container->bytes().subspan(picture.offset, picture.size);
     } else {
       file_ = MappedFile(picture.path);
@@ -72,7 +84,7 @@ Image rgb_of_grey(std::span<const std::byte> grey, const GreyShape& shape) {
   return image;
 }
 
-std::string hash_of(const PictureSource& source, const Picture& picture) {
+std::string hash_of(const PictureSource& source, const PicturePlace& picture) {
   try {
     return sha256_hex(StoredPicture(source, picture).bytes());
   } catch (const Error& error) {
@@ -81,7 +93,7 @@ std::string hash_of(const PictureSource& source, const Picture& picture) {
   }
 }
 
-std::string with_class(const PictureSource& source, const Picture& picture) {
+std::string with_class(const PictureSource& source, const PicturePlace& picture) {
   return source.classes[picture.label] + "/" + picture.file;
 }
 
@@ -109,12 +121,12 @@ std::size_t ImageDataset::label(std::size_t i) const {
 }
 
 std::string ImageDataset::name(std::size_t i) const {
-  const Picture& picture = source_->pictures.at(i);
+  const PicturePlace& picture = source_->pictures.at(i);
   return source_->folder_per_class ? with_class(*source_, picture) : picture.file;
 }
 
 Image ImageDataset::read(std::size_t i, const ImageLimits& limits) const {
-  const Picture& picture = source_->pictures.at(i);
+  const PicturePlace& picture = source_->pictures.at(i);
   const StoredPicture stored(*source_, picture);
   if (source_->grey) return rgb_of_grey(stored.bytes(), *source_->grey);
   const std::string where = source_->container
@@ -132,7 +144,7 @@ std::string ImageDataset::sha256() const {
   std::vector<std::string> lines(size());
   parallel_for(available_threads(), size(), 16, [&](std::size_t begin, std::size_t end, unsigned) {
     for (std::size_t i = begin; i < end; ++i) {
-      const Picture& picture = source_->pictures[i];
+      const PicturePlace& picture = source_->pictures[i];
       lines[i] = fmt::format("{}  {}\n", hash_of(*source_, picture), with_class(*source_, picture));
     }
   });

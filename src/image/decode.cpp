@@ -13,18 +13,19 @@
 namespace deepvoro {
 namespace {
 
-constexpr std::array kJpegHead{std::byte{0xFF}, std::byte{0xD8}, std::byte{0xFF}};
-constexpr std::array kPngHead{std::byte{0x89}, std::byte{'P'},  std::byte{'N'},  std::byte{'G'},
-                              std::byte{'\r'}, std::byte{'\n'}, std::byte{0x1A}, std::byte{'\n'}};
+constexpr std::array kJpegSignature{std::byte{0xFF}, std::byte{0xD8}, std::byte{0xFF}};
+constexpr std::array kPngSignature{std::byte{0x89}, std::byte{'P'},  std::byte{'N'},
+                                   std::byte{'G'},  std::byte{'\r'}, std::byte{'\n'},
+                                   std::byte{0x1A}, std::byte{'\n'}};
 
 template <std::size_t N>
-bool begins_with(std::span<const std::byte> file, const std::array<std::byte, N>& head) {
-  return file.size() >= N && std::ranges::equal(file.first(N), head);
+bool begins_with(std::span<const std::byte> file, const std::array<std::byte, N>& signature) {
+  return file.size() >= N && std::ranges::equal(file.first(N), signature);
 }
 
 void check_begin(std::span<const std::byte> file, const std::string& name) {
   if (file.empty()) throw data_error(fmt::format("{}: is empty; copy it again or remove it", name));
-  if (!begins_with(file, kJpegHead) && !begins_with(file, kPngHead))
+  if (!begins_with(file, kJpegSignature) && !begins_with(file, kPngSignature))
     throw data_error(
         fmt::format("{}: is neither a JPEG nor a PNG file; convert it or remove it", name));
 }
@@ -76,7 +77,7 @@ void throw_truncated(const std::string& name, const char* format) {
 Image decode_image(std::span<const std::byte> file, const std::string& name,
                    const ImageLimits& limits) {
   check_begin(file, name);
-  if (begins_with(file, kJpegHead)) return upright(decode_jpeg(file, name, limits));
+  if (begins_with(file, kJpegSignature)) return upright(decode_jpeg(file, name, limits));
   return upright(decode_png(file, name, limits));
 }
 

@@ -21,7 +21,7 @@ constexpr std::size_t kChannels = 3;
 constexpr std::size_t kRowsAtOnce = 16;
 // A progressive picture can ask for the whole of it to be gone through again and again.
 constexpr int kMostScans = 200;
-constexpr std::string_view kExifHead{"Exif\0\0", 6};
+constexpr std::string_view kExifHeader{"Exif\0\0", 6};
 
 class JpegReader : private JumpsBack<JpegReader> {
  public:
@@ -59,9 +59,9 @@ class JpegReader : private JumpsBack<JpegReader> {
     for (auto* marker = decoder_.marker_list; marker != nullptr; marker = marker->next) {
       const std::span<const std::byte> data(reinterpret_cast<const std::byte*>(marker->data),
                                             marker->data_length);
-      if (data.size() > kExifHead.size() &&
-          std::memcmp(data.data(), kExifHead.data(), kExifHead.size()) == 0)
-        return exif_orientation(data.subspan(kExifHead.size()));
+      if (data.size() > kExifHeader.size() &&
+          std::memcmp(data.data(), kExifHeader.data(), kExifHeader.size()) == 0)
+        return exif_orientation(data.subspan(kExifHeader.size()));
     }
     return 1;
   }

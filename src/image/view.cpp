@@ -35,6 +35,14 @@ bool take(std::string_view& text, std::string_view word, std::size_t& number) {
   return true;
 }
 
+// Sizes close to the one that a network was trained on give members of nearly the same accuracy and
+// with other mistakes; larger ones are much weaker (docs/METHODS.md, classifier).
+std::vector<View> four_close_views(SizeRule rule, std::size_t first_size) {
+  const std::size_t step = std::max<std::size_t>(first_size / 14, 1);
+  const std::size_t close = rule == SizeRule::release ? first_size - step : first_size + step;
+  return {{first_size, 0, false}, {first_size, 0, true}, {close, 0, false}, {close, 0, true}};
+}
+
 }  // namespace
 
 std::string name(const View& view) {
@@ -68,6 +76,41 @@ std::vector<View> all_views(SizeRule rule) {
 
 std::size_t seen_size(const View& view, SizeRule rule) {
   return rule == SizeRule::paper ? kPaperSize : view.size;
+}
+
+void check_number_of_views(const std::string& text) {
+  constexpr std::array<std::string_view, 5> numbers{"1", "4", "8", "16", "64"};
+  const bool has_names = text.find_first_not_of("0123456789, ") != std::string::npos;
+  if (has_names || std::ranges::find(numbers, text) != numbers.end()) return;
+  throw usage_error(
+      fmt::format("`views`: '{}' is no number of views; there are 1, 4, 8, 16 and 64, or names "
+                  "with commas, as in "
+                  "s84_r0_f0,s84_r0_f1",
+                  text));
+}
+
+std::vector<View> parse_views(const std::string& text, SizeRule rule, std::size_t first_size) {
+  check_number_of_views(text);
+  if (text == "4") return four_close_views(rule, first_size);
+  std::vector<View> views;
+  const std::vector<View> all = all_views(rule);
+  if (text == "64" || text == "16" || text == "8" || text == "1") {
+    const std::size_t first = all.front().size;
+    for (View view : all) {
+      if (text == "16" && view.rotation != 0) continue;
+      if (text == "8" && view.size != first) continue;
+      if (text == "1" && view != all.front()) continue;
+      view.size = view.size * first_size / first;
+      views.push_back(view);
+    }
+    return views;
+  }
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    views.push_back(view_named(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return views;
 }
 
 Image apply(const View& view, const Image& image, SizeRule rule) {

@@ -20,6 +20,7 @@ void bind_store(py::module_& module);
 void bind_episodes(py::module_& module);
 void bind_study(py::module_& module);
 void bind_fitted(py::module_& module);
+void bind_classifier(py::module_& module);
 
 // Rows of features as they lie in the array, which must stay alive. The array is float32 with
 // elements of a row side by side; rows may be apart.

@@ -70,7 +70,7 @@ class Ensemble {
         try {
           fitted_->influence(query, {to + q * classes, classes});
         } catch (const Error& error) {
-          throw Error(error.kind(), fmt::format("row {}: {}", q, error.what()));
+          throw Error(error.kind(), fmt::format("row {}: {}", q, error.what()), error.code());
         }
       }
     });

@@ -9,21 +9,42 @@
 namespace deepvoro::python {
 namespace {
 
+PyObject* error_type = nullptr;  // deepvoro.Error, which lives as long as the interpreter
+
 // One line, whatever file or class names it quotes, as the program prints it.
-void set_error(PyObject* type, std::string message) {
+py::object text_of(std::string message) {
   std::ranges::replace_if(
       message, [](unsigned char c) { return c < ' ' || c == 0x7F; }, ' ');
-  const auto text = py::reinterpret_steal<py::object>(
+  return py::reinterpret_steal<py::object>(
       PyUnicode_DecodeUTF8(message.data(), static_cast<py::ssize_t>(message.size()), "replace"));
-  PyErr_SetObject(type, text.ptr());
+}
+
+py::object name_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::missing_file:
+      return py::str("missing_file");
+    case ErrorCode::damaged_file:
+      return py::str("damaged_file");
+    case ErrorCode::negative_features:
+      return py::str("negative_features");
+    case ErrorCode::none:
+      break;
+  }
+  return py::none();
 }
 
 void translate(std::exception_ptr failure) {
   try {
     std::rethrow_exception(std::move(failure));
   } catch (const Error& error) {
-    set_error(error.kind() == ErrorKind::internal ? PyExc_RuntimeError : PyExc_ValueError,
-              error.what());
+    const py::object text = text_of(error.what());
+    if (error.kind() == ErrorKind::internal) {
+      PyErr_SetObject(PyExc_RuntimeError, text.ptr());
+      return;
+    }
+    const py::object raised = py::reinterpret_borrow<py::object>(error_type)(text);
+    raised.attr("code") = name_of(error.code());
+    PyErr_SetObject(error_type, raised.ptr());
   }
 }
 
@@ -54,11 +75,20 @@ PYBIND11_MODULE(_core, module) {
   module.attr("commit") = std::string(commit());
   module.def("available_threads", &available_threads,
              "How many threads this process may use at the same time.");
+  error_type = PyErr_NewExceptionWithDoc("deepvoro.Error",
+                                         "What is wrong with arguments or data, in one line: what, "
+                                         "where, and what to do. Options are\n"
+                                         "named in backquotes. `code` is None, or what can be "
+                                         "decided by: missing_file, damaged_file,\n"
+                                         "negative_features.",
+                                         PyExc_ValueError, nullptr);
+  module.attr("Error") = py::reinterpret_borrow<py::object>(error_type);
   py::register_exception_translator(&translate);
   bind_store(module);
   bind_episodes(module);
   bind_study(module);
   bind_fitted(module);
+  bind_classifier(module);
 }
 
 }  // namespace deepvoro::python

@@ -58,7 +58,7 @@ py::dict check(const FeatureStore& store) {
     found = check_store(store, available_threads());
   }
   return py::dict(py::arg("files") = found.files, py::arg("values") = found.values,
-                  py::arg("notes") = found.notes);
+                  py::arg("notes") = found.notes, py::arg("warnings") = found.warnings);
 }
 
 std::string description(const FeatureStore& store) {
@@ -129,7 +129,8 @@ array([0, 0, 0])
            "Class of each sample of a split, an index into the names of its classes.")
       .def("check", &check,
            "Reads every file whole; raises ValueError at the first thing that is wrong. Returns "
-           "how many files and values were read, and notes on what is odd but allowed.")
+           "how many files and values were read, notes on what is odd but allowed, and warnings of "
+           "likely mistakes.")
       .def(
           "sha256", [](const FeatureStore& store) { return store.sha256(available_threads()); },
           py::call_guard<py::gil_scoped_release>(), "One name for all the store holds.")

@@ -86,7 +86,7 @@ py::list evaluations(const FeatureStore& store, const std::vector<std::string>& 
                      OptionalNumber size, std::optional<std::filesystem::path> pool,
                      OptionalText view, const OptionalText& lr, OptionalNumber epochs,
                      const OptionalText& normalisation, double alpha, bool is_signed, bool oracle,
-                     unsigned threads, bool scores) {
+                     bool calibration, bool open_set, unsigned threads, bool scores) {
   EvaluationSeries series{.methods = methods, .shots = shots, .epochs = epochs};
   series.common = {.split = split,
                    .plan = plan_of(ways, 1, queries, protocol, episodes, seed),
@@ -97,6 +97,7 @@ py::list evaluations(const FeatureStore& store, const std::vector<std::string>& 
                    .is_signed = is_signed,
                    .alpha = alpha,
                    .oracle = oracle,
+                   .reliability = {.calibration = calibration, .open_set = open_set},
                    .threads = threads};
   if (lr) series.lr = logistic_kind_named(*lr);
   if (normalisation) series.normalisation = normalisation_named(*normalisation);
@@ -136,7 +137,7 @@ py::dict tuning(const FeatureStore& store, const std::string& method,
   {
     const py::gil_scoped_release unlocked;
     check(request);
-    store.refuse_output_inside("--out", out);
+    store.refuse_output_inside("`out`", out);
     result = tune(store, request, out, interruptible());
   }
   py::list transforms;
@@ -183,7 +184,7 @@ void bind_study(py::module_& module) {
              py::arg("episodes"), py::arg("seed"), py::arg("protocol"), py::arg("scheme"),
              py::arg("size"), py::arg("pool"), py::arg("view"), py::arg("lr"), py::arg("epochs"),
              py::arg("normalisation"), py::arg("alpha"), py::arg("signed"), py::arg("oracle"),
-             py::arg("threads"), py::arg("scores"), "See deepvoro.evaluate.");
+             py::arg("calibration"), py::arg("open_set"), py::arg("threads"), py::arg("scores"), "See deepvoro.evaluate.");
   module.def("write_results", &write_results, py::arg("file"), py::arg("store"), py::arg("results"),
              py::arg("threads"), "Writes a result file, as deepvoro evaluate --json does.");
   module.def("tune", &tuning, py::arg("store"), py::kw_only(), py::arg("method"), py::arg("out"),

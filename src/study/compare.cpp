@@ -43,7 +43,7 @@ RecordedResult recorded_result(const json& object, const std::string& file,
                                const std::string& where) {
   const JsonFields fields(object, where);
   if (fields.text("format") != "deepvoro-result")
-    fields.fail("format", "must be \"deepvoro-result\", as deepvoro evaluate --json writes it");
+    fields.fail("format", "must be \"deepvoro-result\", as 'deepvoro evaluate' writes it");
   if (fields.whole("version", 0) != 1)
     fields.fail("version", "must be 1, the only one this program reads");
   const JsonFields store = fields.object("store");

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
 #include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
+#include "deepvoro/core/stopwatch.hpp"
 #include "deepvoro/ensemble/ensemble.hpp"
 #include "deepvoro/features/npy.hpp"
 
@@ -17,17 +17,6 @@ namespace {
 
 constexpr std::array kSchemeNames = {"full", "random", "guided"};
 
-class Stopwatch {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start_ = Clock::now();
-};
-
 // A pool that is not what the method is called would give results under a wrong name.
 void check_pool_is_of_method(const Pool& pool, Method method, const std::string& origin) {
   const bool surrogates = std::ranges::any_of(pool, [](const Configuration& member) {
@@ -35,10 +24,10 @@ void check_pool_is_of_method(const Pool& pool, Method method, const std::string&
   });
   if (surrogates && method != Method::deepvoro_plus_plus)
     throw usage_error(
-        fmt::format("{}: has surrogate members, so it is not {}; use --method deepvoro++", origin,
+        fmt::format("{}: has surrogate members, so it is not {}; use `method` deepvoro++", origin,
                     name(method)));
   if (pool.size() > 1 && method == Method::vd)
-    throw usage_error(fmt::format("{}: has {} members, so it is not vd; use --method deepvoro",
+    throw usage_error(fmt::format("{}: has {} members, so it is not vd; use `method` deepvoro",
                                   origin, pool.size()));
 }
 
@@ -53,7 +42,7 @@ Pool members_of(const Evaluation& request, const FeatureStore& store) {
   check_pool_is_of_method(pool, request.method, origin);
   if (request.size && *request.size > pool.size())
     throw usage_error(
-        fmt::format("--size {}: {} has {} members", *request.size, origin, pool.size()));
+        fmt::format("`size` {}: {} has {} members", *request.size, origin, pool.size()));
   return pool;
 }
 
@@ -108,17 +97,17 @@ void check_members_fit_method(const Evaluation& request) {
   const char* method = name(request.method);
   if (!is_ensemble(request.method)) {
     if (request.pool)
-      throw usage_error(fmt::format("--pool: method {} has no members to replace", method));
+      throw usage_error(fmt::format("`pool`: method {} has no members to replace", method));
     if (request.scheme != Scheme::full)
-      throw usage_error(fmt::format("--scheme {}: method {} has no members to choose from",
+      throw usage_error(fmt::format("`scheme` {}: method {} has no members to choose from",
                                     name(request.scheme), method));
     constexpr std::size_t most_epochs = 1'000'000;
     if (request.epochs < 1 || request.epochs > most_epochs)
-      throw usage_error(fmt::format("--epochs must be from 1 to {}", most_epochs));
+      throw usage_error(fmt::format("`epochs` must be from 1 to {}", most_epochs));
   } else if (request.view && (request.pool || request.method != Method::vd)) {
-    throw usage_error(fmt::format("--view {}: {} names its own views; put others into a pool file",
+    throw usage_error(fmt::format("`view` {}: {} names its own views; put others into a pool file",
                                   *request.view,
-                                  request.pool ? "--pool" : std::string("method ") + method));
+                                  request.pool ? "`pool`" : std::string("method ") + method));
   }
 }
 
@@ -126,7 +115,7 @@ void check_members_fit_method(const Evaluation& request) {
 
 Scheme scheme_named(const std::string& name) {
   return value_named<Scheme>(name, kSchemeNames,
-                             "--scheme {}: unknown; use full, random or guided");
+                             "`scheme` {}: unknown; use full, random or guided");
 }
 
 const char* name(Scheme scheme) {
@@ -135,20 +124,21 @@ const char* name(Scheme scheme) {
 
 void check(const Evaluation& request) {
   (void)Influence(request.alpha);
-  if (request.threads < 1) throw usage_error("--threads must be at least 1");
+  if (request.threads < 1) throw usage_error("`threads` must be at least 1");
   if (!is_split_name(request.split))
-    throw usage_error(fmt::format("--split {}: unknown; use novel, val or base", request.split));
+    throw usage_error(fmt::format("`split` {}: unknown; use novel, val or base", request.split));
   if (request.scheme == Scheme::full && request.size)
-    throw usage_error("--size goes with --scheme random or guided");
+    throw usage_error("`size` goes with `scheme` random or guided");
   if (request.scheme == Scheme::random && !request.size)
-    throw usage_error("--scheme random needs --size, the number of members to draw");
+    throw usage_error("`scheme` random needs `size`, the number of members to draw");
   if (request.scheme == Scheme::guided && request.split == "val")
     throw usage_error(
-        "--scheme guided chooses on val, so its accuracy there means nothing; "
-        "evaluate on --split novel");
+        "`scheme` guided chooses on val, so its accuracy there means nothing; "
+        "evaluate on `split` novel");
   if (request.oracle && request.scheme != Scheme::guided)
-    throw usage_error("--oracle goes with --scheme guided");
+    throw usage_error("`oracle` goes with `scheme` guided");
   check_members_fit_method(request);
+  check(request.reliability, request.method);
 }
 
 ScoresFile::ScoresFile(const std::filesystem::path& file, const EpisodePlan& plan) : file_(file) {
@@ -169,12 +159,20 @@ EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
   }
   const EpisodeList episodes = draw_episodes(store, request.split, request.plan);
   const Arena arena{store, request.split, episodes, Influence(request.alpha), request.threads};
+  const std::size_t steps = request.reliability.asks_for_something() ? 2 : 1;
   if (result.head) {
     const Stopwatch evaluating;
-    result.episode_accuracy = evaluate_head(arena, *result.head, scores, progress);
+    result.episode_accuracy =
+        evaluate_head(arena, *result.head, scores, part_of(progress, 0, steps));
     result.evaluation_seconds = evaluating.seconds();
   } else {
-    run_ensemble(arena, pool, scores, progress, result);
+    run_ensemble(arena, pool, scores, part_of(progress, 0, steps), result);
+  }
+  if (request.reliability.asks_for_something()) {
+    ReliabilityRequest with_seed = request.reliability;
+    with_seed.seed = request.plan.seed;
+    result.reliability =
+        measure_reliability(arena, result.members, with_seed, part_of(progress, 1, steps));
   }
   result.accuracy = estimate(result.episode_accuracy);
   return result;

@@ -13,7 +13,7 @@ namespace deepvoro {
 
 std::vector<Evaluation> EvaluationSeries::evaluations() const {
   if (methods.size() > 1 && common.pool)
-    throw usage_error("--pool replaces the members of a method; give one --method with it");
+    throw usage_error("`pool` replaces the members of a method; give one `method` with it");
   const bool some_have_members = std::ranges::any_of(
       methods, [](const std::string& method) { return is_ensemble(method_named(method)); });
   std::vector<Evaluation> all;
@@ -47,10 +47,10 @@ void EvaluationSeries::check_options_have_a_method() const {
     if (given && !taken)
       throw usage_error(fmt::format("{} goes with method {}", option, fmt::join(takers, ", ")));
   };
-  listens(lr.has_value(), "--lr", {"deepvoro--"});
-  listens(normalisation.has_value(), "--normalisation", {"simpleshot"});
-  listens(epochs.has_value(), "--epochs", {"power-lr", "voronoi-lr", "deepvoro--"});
-  listens(common.alpha != 1, "--alpha", {"vd", "deepvoro--", "deepvoro", "deepvoro++"});
+  listens(lr.has_value(), "`lr`", {"deepvoro--"});
+  listens(normalisation.has_value(), "`normalisation`", {"simpleshot"});
+  listens(epochs.has_value(), "`epochs`", {"power-lr", "voronoi-lr", "deepvoro--"});
+  listens(common.alpha != 1, "`alpha`", {"vd", "deepvoro--", "deepvoro", "deepvoro++"});
 }
 
 }  // namespace deepvoro

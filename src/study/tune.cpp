@@ -83,7 +83,7 @@ void check_store(const FeatureStore& store, const Tuning& request) {
                                  store.folder().string()));
   for (const std::string& view : request.views)
     if (!store.has_view(view))
-      throw data_error(fmt::format("--views: {} has no view '{}'; it has {}",
+      throw data_error(fmt::format("`views`: {} has no view '{}'; it has {}",
                                    store.folder().string(), view, fmt::join(store.views(), ", ")));
   Pool sample{{request.views.front(), {}, Voronoi{}}};
   if (request.method == Method::deepvoro_plus_plus) sample.front().geometry = Surrogate{};
@@ -127,7 +127,7 @@ std::filesystem::path log_file(const std::filesystem::path& out) {
   std::error_code ignored;
   if (std::filesystem::exists(out, ignored) && !std::filesystem::is_regular_file(out, ignored))
     throw usage_error(fmt::format(
-        "--out {}: is not a regular file, next to which a checkpoint could be kept", out.string()));
+        "`out` {}: is not a regular file, next to which a checkpoint could be kept", out.string()));
   return out.string() + ".partial";
 }
 
@@ -315,23 +315,23 @@ void check(const Tuning& request) {
   constexpr double largest_bias = 1e9;
   constexpr double largest_beta = 1e9;
   const TuningGrid& grid = request.grid;
-  if (request.threads < 1) throw usage_error("--threads must be at least 1");
+  if (request.threads < 1) throw usage_error("`threads` must be at least 1");
   if (request.method == Method::vd && (request.views.size() > 1 || request.top_k.value_or(1) != 1))
-    throw usage_error("--method vd has one member: give one of --views, and no --top-k");
+    throw usage_error("`method` vd has one member: give one of `views`, and no `top_k`");
   if (request.method != Method::vd && request.method != Method::deepvoro &&
       request.method != Method::deepvoro_plus_plus)
-    throw usage_error(fmt::format("--method {}: cannot be tuned; use vd, deepvoro or deepvoro++",
+    throw usage_error(fmt::format("`method` {}: cannot be tuned; use vd, deepvoro or deepvoro++",
                                   name(request.method)));
-  if (!request.views.empty()) check_values("--views", request.views);
-  check_range("--lambdas", grid.lambdas, -largest_lambda, largest_lambda);
-  check_range("--biases", grid.biases, -largest_bias, largest_bias);
-  check_range("--betas", grid.betas, 0, largest_beta);
-  check_values("--neighbours", grid.neighbours);
+  if (!request.views.empty()) check_values("`views`", request.views);
+  check_range("`lambdas`", grid.lambdas, -largest_lambda, largest_lambda);
+  check_range("`biases`", grid.biases, -largest_bias, largest_bias);
+  check_range("`betas`", grid.betas, 0, largest_beta);
+  check_values("`neighbours`", grid.neighbours);
   if (std::ranges::count(grid.neighbours, std::size_t{0}) > 0)
-    throw usage_error("--neighbours: 0 is not a number of neighbours; they begin at 1");
+    throw usage_error("`neighbours`: 0 is not a number of neighbours; they begin at 1");
   const std::size_t transforms = transforms_of(request).size();
   if (request.top_k && (*request.top_k < 1 || *request.top_k > transforms))
-    throw usage_error(fmt::format("--top-k {}: must be from 1 to {}, the transformations tried",
+    throw usage_error(fmt::format("`top_k` {}: must be from 1 to {}, the transformations tried",
                                   *request.top_k, transforms));
 }
 

@@ -38,7 +38,7 @@ class ModelFileTest : public ::testing::Test {
   void write(WeightType type = WeightType::float32) const {
     write_network(file(), description_, network_->tensors(), type);
   }
-  // The file with one text of its head replaced by another of the same length.
+  // The file with one text of its header replaced by another of the same length.
   void damage(const std::string& from, const std::string& to) const {
     ASSERT_EQ(from.size(), to.size());
     std::string text = read_text(file());

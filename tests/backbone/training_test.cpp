@@ -234,12 +234,12 @@ TEST_F(Training, RefusesWhatCannotBeTrained) {
     change(options);
     expect_error(ErrorKind::usage, {word}, [&] { check(options); });
   };
-  refused("--epochs", [](TrainingOptions& options) { options.epochs = 0; });
-  refused("--batch", [](TrainingOptions& options) { options.batch = 1; });
-  refused("--rate", [](TrainingOptions& options) { options.rate = 0; });
-  refused("--size", [](TrainingOptions& options) { options.size = 8; });
-  refused("--jitter", [](TrainingOptions& options) { options.jitter = 1; });
-  refused("--smallest-crop", [](TrainingOptions& options) { options.smallest_crop = 0; });
+  refused("`epochs`", [](TrainingOptions& options) { options.epochs = 0; });
+  refused("`batch`", [](TrainingOptions& options) { options.batch = 1; });
+  refused("`rate`", [](TrainingOptions& options) { options.rate = 0; });
+  refused("`size`", [](TrainingOptions& options) { options.size = 8; });
+  refused("`jitter`", [](TrainingOptions& options) { options.jitter = 1; });
+  refused("`smallest_crop`", [](TrainingOptions& options) { options.smallest_crop = 0; });
 }
 
 TEST(KeptSide, LeavesNoCropToBeEnlarged) {

@@ -48,10 +48,15 @@ class Samples {
       out.labels.push_back(static_cast<std::size_t>(found - out.classes.begin()));
       out.names.push_back(sample.name);
     }
-    for (const auto& flat : rows_) out.rows.emplace_back(flat.data(), samples_.size(), kDim);
+    out.views = rows_;
+    out.dim = kDim;
     return out;
   }
-  [[nodiscard]] std::vector<MatrixView<const float>> rows() const { return named().rows; }
+  [[nodiscard]] std::vector<MatrixView<const float>> rows() const {
+    std::vector<MatrixView<const float>> all;
+    for (const auto& flat : rows_) all.emplace_back(flat.data(), samples_.size(), kDim);
+    return all;
+  }
 
  private:
   std::vector<Sample> samples_;
@@ -345,11 +350,11 @@ TEST(Classifier, SaysWhatIsWrongWithSamples) {
   expect_error(ErrorKind::data, {"'owl' is there twice"},
                [&] { (void)Classifier::fit(empty_class, options()); });
   NamedSamples one_view = good.named();
-  one_view.rows.pop_back();
+  one_view.views.pop_back();
   expect_error(ErrorKind::usage, {"2 views", "not 1"},
                [&] { (void)Classifier::fit(one_view, options()); });
   expect_error(ErrorKind::usage, {"2 views", "not 1"},
-               [&] { (void)classifier.predict(one_view.rows); });
+               [&] { (void)classifier.predict(one_view.rows()); });
   ClassifierOptions surrogate = options();
   surrogate.pool = {{kViews[0], {}, Surrogate{}}};
   expect_error(ErrorKind::usage, {"surrogate", "base"},
@@ -380,6 +385,31 @@ TEST(ClassifierFile, DamageIsFoundWhereverItIs) {
   }
 }
 
+TEST(ClassifierFile, ErrorsSayByACodeWhatIsWrong) {
+  const TemporaryFolder folder;
+  const auto code_of = [&](const std::string& contents) {
+    write_file(folder / "a.dv", contents);
+    try {
+      (void)Classifier::load(folder / "a.dv");
+    } catch (const Error& error) {
+      return error.code();
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return ErrorCode::none;
+  };
+  std::string bytes = bytes_of(fit(random_samples(kUnequal, 18)));
+  EXPECT_EQ(code_of(bytes.substr(0, 20)), ErrorCode::none);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);  // a feature, which the hash covers
+  EXPECT_EQ(code_of(bytes), ErrorCode::damaged_file);
+  std::filesystem::remove(folder / "a.dv");
+  try {
+    (void)Classifier::load(folder / "a.dv");
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::missing_file);
+  }
+}
+
 TEST(ClassifierFile, ForeignFilesAreRefused) {
   const TemporaryFolder folder;
   const auto file = folder / "foreign.dv";
@@ -391,7 +421,7 @@ TEST(ClassifierFile, ForeignFilesAreRefused) {
   }
   const std::string head = R"({"__metadata__":{"deepvoro":"{\"format\":\"deepvoro-model\"}"}} )";
   write_file(file, std::string(1, static_cast<char>(head.size())) + std::string(7, '\0') + head);
-  expect_error(ErrorKind::data, {"foreign.dv", "no classifier", "deepvoro fit"},
+  expect_error(ErrorKind::data, {"foreign.dv", "another kind", "classifier made by 'deepvoro fit'"},
                [&] { (void)Classifier::load(file); });
 }
 

@@ -16,10 +16,10 @@ namespace {
 
 using testing::expect_error;
 using testing::jpeg_bytes;
-using testing::jpeg_head;
+using testing::jpeg_header;
 using testing::JpegColors;
 using testing::png_bytes;
-using testing::png_head;
+using testing::png_header;
 using testing::random_picture;
 
 Image decoded(const std::string& file, const ImageLimits& limits = {}) {
@@ -72,12 +72,13 @@ TEST(DecodeImage, RefusesCmykByName) {
 }
 
 TEST(DecodeImage, RefusesHugeSizesBeforeItTakesMemory) {
-  expect_refused(jpeg_head(30000, 30000), {"bird.jpg", "30000 x 30000 pixels", "make it smaller"});
-  expect_refused(jpeg_head(65000, 1), {"bird.jpg", "65000 x 1 pixels"});
-  expect_refused(png_head(30000, 30000), {"bird.jpg", "30000 x 30000 pixels"});
-  expect_refused(png_head(2'000'000'000, 2'000'000'000), {"bird.jpg", "pixels"});
+  expect_refused(jpeg_header(30000, 30000),
+                 {"bird.jpg", "30000 x 30000 pixels", "make it smaller"});
+  expect_refused(jpeg_header(65000, 1), {"bird.jpg", "65000 x 1 pixels"});
+  expect_refused(png_header(30000, 30000), {"bird.jpg", "30000 x 30000 pixels"});
+  expect_refused(png_header(2'000'000'000, 2'000'000'000), {"bird.jpg", "pixels"});
   // Just within the limits: memory is there only for rows that are.
-  expect_refused(png_head(8192, 8192), {"bird.jpg", "ends too early"});
+  expect_refused(png_header(8192, 8192), {"bird.jpg", "ends too early"});
 }
 
 TEST(DecodeImage, KeepsToTheCallersLimits) {

@@ -360,7 +360,7 @@ TEST(NegativeAlpha, BreaksTiesOfInfiniteInfluenceToTheSmallestIndex) {
 
 TEST(Influence, RefusesAlphaZeroAndNotFinite) {
   for (const double alpha : {0.0, -0.0, std::nan(""), HUGE_VAL, -HUGE_VAL})
-    expect_error(ErrorKind::usage, {"--alpha"}, [&] { (void)Influence(alpha); });
+    expect_error(ErrorKind::usage, {"`alpha`"}, [&] { (void)Influence(alpha); });
 }
 
 TEST(Influence, RaisesDistancesToThePowerOfAlpha) {

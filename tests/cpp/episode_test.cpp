@@ -226,10 +226,10 @@ TEST(DrawEpisodes, RefusesAShapeThatIsNoTask) {
     expect_error(ErrorKind::usage, {flag},
                  [&] { (void)draw(labels, names(2), shape, Protocol::deepvoro, count, 0); });
   };
-  expect_usage_error({.ways = 1}, 1, "--ways");
-  expect_usage_error({.ways = 2, .shots = 0}, 1, "--shots");
-  expect_usage_error({.ways = 2, .shots = 1, .queries = 0}, 1, "--queries");
-  expect_usage_error({.ways = 2, .shots = 1, .queries = 1}, 0, "--episodes");
+  expect_usage_error({.ways = 1}, 1, "`ways`");
+  expect_usage_error({.ways = 2, .shots = 0}, 1, "`shots`");
+  expect_usage_error({.ways = 2, .shots = 1, .queries = 0}, 1, "`queries`");
+  expect_usage_error({.ways = 2, .shots = 1, .queries = 1}, 0, "`episodes`");
 }
 
 TEST(EpisodeList, KeepsTheWaysInTheOrderTheyAreAppended) {
@@ -246,7 +246,7 @@ TEST(EpisodeList, KeepsTheWaysInTheOrderTheyAreAppended) {
 TEST(Protocol, IsNamedBothWays) {
   for (const Protocol protocol : {Protocol::deepvoro, Protocol::dc})
     EXPECT_EQ(protocol_named(name(protocol)), protocol);
-  expect_error(ErrorKind::usage, {"--protocol", "other"}, [] { (void)protocol_named("other"); });
+  expect_error(ErrorKind::usage, {"`protocol`", "other"}, [] { (void)protocol_named("other"); });
 }
 
 }  // namespace

@@ -39,14 +39,14 @@ TEST(EvaluationSeries, ASchemeIsForThoseWithMembers) {
 }
 
 TEST(EvaluationSeries, ASchemeThatNoneCanFollowIsRefused) {
-  expect_error(ErrorKind::usage, {"--scheme guided", "simpleshot"}, [] {
+  expect_error(ErrorKind::usage, {"`scheme` guided", "simpleshot"}, [] {
     (void)series({"simpleshot", "dc"}, {.scheme = Scheme::guided}).evaluations();
   });
 }
 
 TEST(Evaluation, EpochsHaveAnEnd) {
   for (const std::size_t epochs : {std::size_t{0}, std::size_t{1'000'001}})
-    expect_error(ErrorKind::usage, {"--epochs", "1 to 1000000"},
+    expect_error(ErrorKind::usage, {"`epochs`", "1 to 1000000"},
                  [&] { check({.method = Method::power_lr, .epochs = epochs}); });
   check({.method = Method::power_lr, .epochs = 1'000'000});
 }

@@ -73,7 +73,7 @@ TEST(FittedHead, SaysWhatIsWrong) {
   const std::vector<std::size_t> labels{0, 1, 1};
   const MatrixView<const float> view(rows.data(), 3, 2);
   const HeadConfiguration logistic{.method = Method::voronoi_lr};
-  expect_error(ErrorKind::data, {"row 2, column 0", "-0.5", "--signed"},
+  expect_error(ErrorKind::data, {"row 2, column 0", "-0.5", "`signed`"},
                [&] { FittedHead(logistic, view, labels, 2); });
   expect_error(ErrorKind::data, {"class 2 has no samples"},
                [&] { FittedHead({.method = Method::simpleshot}, view, labels, 3); });

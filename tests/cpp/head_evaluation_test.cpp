@@ -74,7 +74,7 @@ TEST_F(HeadEvaluation, AResultIsRefusedAsAPool) {
   ResultFile file(folder_ / "result.json", store, 1);
   const std::vector results = {run(request(Method::s2m2))};
   file.write(results);
-  expect_error(ErrorKind::data, {"result.json", "member 0", "s2m2", "--method"},
+  expect_error(ErrorKind::data, {"result.json", "member 0", "s2m2", "`method`"},
                [&] { (void)read_pool(folder_ / "result.json"); });
 }
 
@@ -82,14 +82,14 @@ TEST_F(HeadEvaluation, WhatOnlyEnsemblesHaveIsWrongUsage) {
   for (const Method method : kHeads) {
     Evaluation with_pool = request(method);
     with_pool.pool = "pool.json";
-    expect_error(ErrorKind::usage, {"--pool", name(method)}, [&] { check(with_pool); });
+    expect_error(ErrorKind::usage, {"`pool`", name(method)}, [&] { check(with_pool); });
     Evaluation with_scheme = request(method);
     with_scheme.scheme = Scheme::guided;
-    expect_error(ErrorKind::usage, {"--scheme guided", name(method)}, [&] { check(with_scheme); });
+    expect_error(ErrorKind::usage, {"`scheme` guided", name(method)}, [&] { check(with_scheme); });
   }
   Evaluation with_view = request(Method::deepvoro);
   with_view.view = "s84_r0_f0";
-  expect_error(ErrorKind::usage, {"--view", "deepvoro"}, [&] { check(with_view); });
+  expect_error(ErrorKind::usage, {"`view`", "deepvoro"}, [&] { check(with_view); });
 }
 
 TEST_F(HeadEvaluation, AMissingSplitBaseIsNamed) {
@@ -103,7 +103,7 @@ TEST_F(HeadEvaluation, AMissingSplitBaseIsNamed) {
   EXPECT_GT(evaluate(bare, without_mean).accuracy.mean, 0);
   Evaluation on_base = request(Method::dc);
   on_base.split = "base";
-  expect_error(ErrorKind::usage, {"--split base", "dc"}, [&] { (void)run(on_base); });
+  expect_error(ErrorKind::usage, {"`split` base", "dc"}, [&] { (void)run(on_base); });
 }
 
 TEST(HeadNames, AreReadBackAndUnknownOnesRefused) {
@@ -111,9 +111,9 @@ TEST(HeadNames, AreReadBackAndUnknownOnesRefused) {
     EXPECT_EQ(normalisation_named(name(n)), n);
   for (const auto kind : {LogisticKind::power, LogisticKind::voronoi})
     EXPECT_EQ(logistic_kind_named(name(kind)), kind);
-  expect_error(ErrorKind::usage, {"--normalisation l3n", "cl2n"},
+  expect_error(ErrorKind::usage, {"`normalisation` l3n", "cl2n"},
                [] { (void)normalisation_named("l3n"); });
-  expect_error(ErrorKind::usage, {"--lr linear", "voronoi"},
+  expect_error(ErrorKind::usage, {"`lr` linear", "voronoi"},
                [] { (void)logistic_kind_named("linear"); });
 }
 

@@ -106,7 +106,7 @@ TEST(NpyHeader, OfElementsThatAreNoPlainNumbersIsRefused) {
     expect_refused(npy_file(descr, {1}, 64), {"'" + std::string(descr) + "'"});
   expect_refused(npy_bytes("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,), }",
                            std::string(4, '\0')),
-                 {"cannot be understood"});
+                 {"cannot parse the .npy header"});
 }
 
 TEST(NpyHeader, ThatIsNoDictionaryOfTheThreeKeysIsRefused) {

@@ -87,7 +87,7 @@ TEST(Method, IsNamedBothWays) {
   EXPECT_EQ(method_named("deepvoro++"), Method::deepvoro_plus_plus);
   for (const Method method : {Method::vd, Method::deepvoro, Method::deepvoro_plus_plus})
     EXPECT_EQ(method_named(name(method)), method);
-  expect_error(ErrorKind::usage, {"--method", "voodoo"}, [] { (void)method_named("voodoo"); });
+  expect_error(ErrorKind::usage, {"`method`", "voodoo"}, [] { (void)method_named("voodoo"); });
 }
 
 TEST(Picked, TakesMembersInTheOrderGiven) {

@@ -42,7 +42,7 @@ TEST(Preparation, ARootOfANegativeNumberIsAnErrorThatNamesItUnlessSigned) {
       folder.path(),
       {{"novel", {.labels = {0, 1}, .classes = {"a", "b"}, .views = {{"v", {{1, 4}, {9, -16}}}}}}});
   const FeatureStore store(folder.path());
-  expect_error(ErrorKind::data, {"v.npy", "row 1", "column 1", "-16", "--signed"},
+  expect_error(ErrorKind::data, {"v.npy", "row 1", "column 1", "-16", "`signed`"},
                [&] { (void)PreparedView(store, "novel", "v", {.square_root = true}, 2); });
   std::vector<double> scratch(padded(2));
   const PreparedView rows(store, "novel", "v", {.square_root = true, .is_signed = true}, 2);

@@ -49,9 +49,9 @@ TEST(RandomSelection, OfOneSizeBeginsAsThatOfALargerSize) {
 }
 
 TEST(RandomSelection, NeedsASizeBetweenOneAndThePool) {
-  expect_error(ErrorKind::usage, {"--size 0", "1 to 3"},
+  expect_error(ErrorKind::usage, {"`size` 0", "1 to 3"},
                [] { (void)Selection::random(numbered_pool(3), 0, 0); });
-  expect_error(ErrorKind::usage, {"--size 4", "1 to 3"},
+  expect_error(ErrorKind::usage, {"`size` 4", "1 to 3"},
                [] { (void)Selection::random(numbered_pool(3), 4, 0); });
 }
 
@@ -151,8 +151,8 @@ TEST_F(GuidedSelection, TakesTheSizeItIsGiven) {
   const ValidationRanking ranking = measure(pool_);
   for (std::size_t size = 1; size <= pool_.size(); ++size)
     EXPECT_EQ(Selection::guided(ranking, size).members().size(), size);
-  expect_error(ErrorKind::usage, {"--size 0"}, [&] { (void)Selection::guided(ranking, 0); });
-  expect_error(ErrorKind::usage, {"--size 7", "1 to 6"},
+  expect_error(ErrorKind::usage, {"`size` 0"}, [&] { (void)Selection::guided(ranking, 0); });
+  expect_error(ErrorKind::usage, {"`size` 7", "1 to 6"},
                [&] { (void)Selection::guided(ranking, 7); });
 }
 

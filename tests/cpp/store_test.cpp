@@ -96,6 +96,25 @@ TEST_F(SmallStore, GivesLabelsAndRows) {
   std::array<float, 2> last{};
   std::memcpy(last.data(), rows.row(3), sizeof last);
   EXPECT_EQ(last, (std::array<float, 2>{9, 9}));
+  std::array<float, 2> copied{};
+  rows.copy_row(3, copied);
+  EXPECT_EQ(copied, last);
+}
+
+TEST_F(SmallStore, SaysWhatIsMeantWhereNothingIsNamed) {
+  EXPECT_EQ(open().usual_split(), "novel");
+  EXPECT_EQ(open().model_sha256(), "");
+  json content = json::parse(testing::read_file(description()));
+  content["splits"].erase("novel");
+  content["provenance"] = {{"model", "00ff"}};
+  write_file(description(), content.dump());
+  EXPECT_EQ(open().usual_split(), "val");
+  EXPECT_EQ(open().model_sha256(), "00ff");
+  for (const json& strange : {json("by hand"), json::array(), json{{"model", 3}}}) {
+    content["provenance"] = strange;
+    write_file(description(), content.dump());
+    EXPECT_EQ(open().model_sha256(), "");
+  }
 }
 
 TEST_F(SmallStore, GivesTheRowsOfEachClass) {
@@ -108,6 +127,9 @@ TEST_F(SmallStore, MapsFloat16) {
   const FeatureRows rows = open().features("novel", "a");
   EXPECT_EQ(rows.element(), ElementType::float16);
   EXPECT_EQ(rows.row(1) - rows.row(0), 4);
+  std::array<float, 2> copied{};
+  rows.copy_row(1, copied);
+  EXPECT_EQ(copied, (std::array<float, 2>{1, 1}));
 }
 
 TEST_F(SmallStore, OpensWithoutItsViewsAndLabels) {

@@ -74,7 +74,7 @@ std::string png_bytes(const Image& image) {
   return bytes;
 }
 
-std::string jpeg_head(std::uint16_t width, std::uint16_t height) {
+std::string jpeg_header(std::uint16_t width, std::uint16_t height) {
   std::string bytes = jpeg_bytes(random_picture(8, 8, 1));
   const std::size_t frame = bytes.find("\xFF\xC0");
   for (std::size_t i = 0; i < 2; ++i) {
@@ -85,7 +85,7 @@ std::string jpeg_head(std::uint16_t width, std::uint16_t height) {
   return bytes;
 }
 
-std::string png_head(std::uint32_t width, std::uint32_t height) {
+std::string png_header(std::uint32_t width, std::uint32_t height) {
   const std::string chunk =
       "IHDR" + big_endian(width) + big_endian(height) + std::string("\x08\x02\x00\x00\x00", 5);
   std::uint32_t crc = 0xFFFFFFFFU;
@@ -93,7 +93,7 @@ std::string png_head(std::uint32_t width, std::uint32_t height) {
     crc ^= static_cast<unsigned char>(c);
     for (int bit = 0; bit < 8; ++bit) crc = crc >> 1U ^ ((crc & 1U) != 0 ? 0xEDB88320U : 0U);
   }
-  // A data chunk has to follow before the head counts as read.
+  // A data chunk has to follow before the header counts as read.
   return "\x89PNG\r\n\x1A\n" + big_endian(13) + chunk + big_endian(~crc) + big_endian(0) + "IDAT" +
          big_endian(0x35AF061E);
 }

@@ -18,8 +18,8 @@ enum class JpegColors { rgb, grey, cmyk };
 [[nodiscard]] std::string png_bytes(const Image& image);
 
 // A file that says it is a picture of this size, and ends there.
-[[nodiscard]] std::string jpeg_head(std::uint16_t width, std::uint16_t height);
-[[nodiscard]] std::string png_head(std::uint32_t width, std::uint32_t height);
+[[nodiscard]] std::string jpeg_header(std::uint16_t width, std::uint16_t height);
+[[nodiscard]] std::string png_header(std::uint32_t width, std::uint32_t height);
 
 struct TarMember {
   std::string path;

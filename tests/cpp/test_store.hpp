@@ -34,7 +34,7 @@ class TemporaryFolder {
 void write_file(const std::filesystem::path& file, std::string_view contents);
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);
 
-// The bytes of a .npy file of version 1 with the given dictionary as head.
+// The bytes of a .npy file of version 1 with the given dictionary as header.
 [[nodiscard]] std::string npy_bytes(std::string_view dictionary, std::string_view data,
                                     int version = 1);
 [[nodiscard]] std::string npy_dictionary(std::string_view descr, std::span<const std::size_t> shape,

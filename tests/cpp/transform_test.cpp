@@ -206,7 +206,7 @@ void expect_refused(const Rows& rows, const Transform& transform, std::size_t ba
 TEST(RowTransformer, NamesTheRowColumnAndValueItCannotTakeThePowerOf) {
   expect_refused(
       {{3, 4}, {3, -4}}, {.lambda = 0.5}, 1,
-      {"view.npy", "row 1", "column 1", "the value is -4", "-0.8", "power 0.5", "--signed"});
+      {"view.npy", "row 1", "column 1", "the value is -4", "-0.8", "power 0.5", "`signed`"});
   expect_refused({{-3, 4}}, {.lambda = 1.3}, 0, {"row 0", "column 0", "power 1.3"});
 }
 

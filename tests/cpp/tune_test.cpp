@@ -335,20 +335,20 @@ TEST_F(TuneTest, ChecksTheRequest) {
   for (const std::vector<double>& wrong : {std::vector<double>{}, {1, 1}, {nan}, {1e10}}) {
     Tuning tuning = intact;
     tuning.grid.lambdas = wrong;
-    expect_refused(tuning, "--lambdas");
+    expect_refused(tuning, "`lambdas`");
     tuning = intact;
     tuning.grid.biases = wrong;
-    expect_refused(tuning, "--biases");
+    expect_refused(tuning, "`biases`");
     tuning = intact;
     tuning.grid.betas = wrong;
-    expect_refused(tuning, "--betas");
+    expect_refused(tuning, "`betas`");
   }
   Tuning tuning = intact;
   tuning.grid.betas = {-1};
-  expect_refused(tuning, "--betas");
+  expect_refused(tuning, "`betas`");
   tuning = intact;
   tuning.grid.neighbours = {0};
-  expect_refused(tuning, "--neighbours");
+  expect_refused(tuning, "`neighbours`");
   tuning = intact;
   for (const std::size_t top_k : {0U, 6U}) {
     tuning.top_k = top_k;
@@ -356,13 +356,13 @@ TEST_F(TuneTest, ChecksTheRequest) {
   }
   tuning = request(Method::vd);
   tuning.views = views_;
-  expect_refused(tuning, "--method vd");
+  expect_refused(tuning, "`method` vd");
   tuning = intact;
   tuning.threads = 0;
-  expect_refused(tuning, "--threads");
+  expect_refused(tuning, "`threads`");
   tuning = intact;
   tuning.views = {views_[0], views_[0]};
-  expect_refused(tuning, "--views");
+  expect_refused(tuning, "`views`");
 }
 
 TEST_F(TuneTest, ChecksTheStoreAndTheOutput) {
@@ -373,7 +373,7 @@ TEST_F(TuneTest, ChecksTheStoreAndTheOutput) {
   expect_error(ErrorKind::data, {"nowhere"}, [&] {
     (void)tune(FeatureStore(store_), tuning, folder_ / "nowhere" / "pool.json");
   });
-  expect_error(ErrorKind::usage, {"--out", "regular file"},
+  expect_error(ErrorKind::usage, {"`out`", "regular file"},
                [&] { (void)tune(FeatureStore(store_), tuning, store_); });
   const TemporaryFolder bare;
   testing::write_store(bare.path(), {{"novel", random_split({})}});

@@ -1,4 +1,5 @@
 """A Keras ResNet-50 as TensorFlow.js stores it: packages with random weights, and what they compute, with NumPy alone."""
+import io
 import json
 import string
 import tarfile
@@ -98,6 +99,17 @@ def write_tgz(folder, file):
     with tarfile.open(file, "w:gz") as archive:
         archive.add(folder / "package", "package")
     return file
+
+
+def tgz_of(files):
+    """The bytes of a package of these files."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz", compresslevel=1) as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"package/ResNet50/{name}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return out.getvalue()
 
 
 def read_package(folder):

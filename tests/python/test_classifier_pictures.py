@@ -167,9 +167,11 @@ def test_adding_and_removing_give_the_bytes_of_fitting_at_once(deepvoro, fit, pi
     assert grown.read_bytes() == whole.read_bytes()
 
 
-def test_a_tar_is_the_same_as_its_folder(fit, pictures, tmp_path):
-    shutil.make_archive(tmp_path / "support", "tar", pictures, "support")
-    assert fit(support=tmp_path / "support.tar", name="tar").read_bytes() == fit(name="folder").read_bytes()
+def test_an_archive_is_the_same_as_its_folder(fit, pictures, tmp_path):
+    of_folder = fit(name="folder").read_bytes()
+    for kind, ending in (("tar", "tar"), ("gztar", "tar.gz"), ("zip", "zip")):
+        shutil.make_archive(tmp_path / "support", kind, pictures, "support")
+        assert fit(support=tmp_path / f"support.{ending}", name=kind).read_bytes() == of_folder
 
 
 def test_the_backbone_is_chosen_by_the_pictures(deepvoro, pictures, model, tmp_path):

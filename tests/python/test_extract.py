@@ -169,6 +169,20 @@ def undisturbed(deepvoro, pictures, model, tmp_path_factory):
     return store
 
 
+@pytest.mark.parametrize(("kind", "ending"), [("tar", "tar"), ("gztar", "tar.gz"), ("zip", "zip")])
+def test_archives_give_the_bytes_of_their_folders_and_go_on(extract, pictures, tmp_path, kind, ending):
+    (tmp_path / "archives").mkdir()
+    for split in SPLITS:
+        shutil.make_archive(tmp_path / "archives" / split, kind, pictures / split)
+        assert (tmp_path / f"archives/{split}.{ending}").is_file()
+    assert extract(out=tmp_path / "of-folders").returncode == 0
+    assert extract(images=tmp_path / "archives", views="s32_r0_f0").returncode == 0
+    # The same pictures are the same collection, wherever they lie.
+    process = extract(images=tmp_path / "archives")
+    assert process.returncode == 0 and "1 of 2 views were there already" in process.stderr
+    assert files_of(tmp_path / "store") == files_of(tmp_path / "of-folders")
+
+
 # A file that is there when the kill comes: in the middle of the first view, of the second, and after a whole one.
 @pytest.mark.parametrize("sign", ["base/s200_r0_f0.npy", "base/s200_r0_f1.npy", "store.json"])
 def test_killed_run_leaves_whole_views_and_goes_on(program, deepvoro, extract, pictures, model, undisturbed, tmp_path, sign):

@@ -6,6 +6,7 @@ import os
 import struct
 import subprocess
 import tarfile
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -189,8 +190,8 @@ def test_broken_pictures_are_skipped_and_listed(tmp_path):
         assert any(f"broken/{name}: " in reason and what in reason for reason in reasons), reasons
 
 
-def listed(collection):
-    process = run("--list", collection)
+def listed(collection, env=None):
+    process = run("--list", collection, env=env)
     assert process.returncode == 0, process.stderr
     *rows, (_, sha256) = [line.split("\t") for line in process.stdout.decode().splitlines()]
     return rows, sha256
@@ -213,6 +214,47 @@ def test_a_tar_is_read_like_its_folder(tree, tmp_path, tar_format):
     rows, sha256 = listed(tree)
     assert [row[:2] for row in rows] == [["0", "owl"]] * 2 + [["1", "robin"]] * 2
     assert listed(tmp_path / "birds.tar") == (rows, sha256)
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+@pytest.mark.parametrize("ending", ["tar.gz", "tar.bz2", "tar.xz", "zip", "stored.zip"])
+def test_an_archive_is_read_like_its_folder(tree, tmp_path, ending, locale):
+    (tree / "robin/notes.txt").write_text("no picture")
+    (tree / "robin/._a.png").write_text("of a Mac")
+    file = tmp_path / f"birds.{ending}"
+    if ending.startswith("tar"):
+        with tarfile.open(file, f"w:{ending[4:]}") as archive:
+            archive.add(tree, "top/birds")
+    else:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED if "stored" in ending else zipfile.ZIP_DEFLATED) as archive:
+            for path in tree.rglob("*"):
+                archive.write(path, path.relative_to(tree.parent))
+    assert listed(file, env={"LC_ALL": locale}) == listed(tree)
+    whole = file.read_bytes()
+    for length in (20, len(whole) // 2, len(whole) - 30):
+        file.write_bytes(whole[:length])
+        process = run("--list", file)
+        assert process.returncode != 0 and process.stderr.decode().count("\n") == 1 and file.name in process.stderr.decode()
+
+
+@pytest.mark.parametrize("path", ["/owl/a.png", "../owl/a.png", "owl/../../a.png"])
+def test_archives_do_not_lead_outside(tmp_path, path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(path, "a picture")
+    process = run("--list", tmp_path / "a.zip")
+    assert process.returncode != 0 and b"outside of its own folder" in process.stderr
+
+
+def test_a_locked_zip_is_refused(tree, tmp_path):
+    """As made by zip -e: a flag says that the content is encrypted."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(tree / "owl/z.png", "owl/z.png")
+    content = bytearray((tmp_path / "a.zip").read_bytes())
+    for signature, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        content[content.index(signature) + flags] |= 1
+    (tmp_path / "a.zip").write_bytes(content)
+    process = run("--list", tmp_path / "a.zip")
+    assert process.returncode != 0 and b"a.zip" in process.stderr
 
 
 def test_the_hash_is_that_of_sha256sum(tree):

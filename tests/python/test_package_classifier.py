@@ -251,8 +251,34 @@ def test_wrong_parameters_are_named(parameters, message):
 
 def test_negative_features_are_an_error_if_unsigned_is_asked_for():
     X, y = samples(0, signed=True)
-    with pytest.raises(ValueError, match="column .*--signed"):
+    with pytest.raises(ValueError, match="column .*`signed`"):
         deepvoro.DeepVoroClassifier(signed=False).fit(X, y)
     model = deepvoro.DeepVoroClassifier().fit(abs(X), y)
     with pytest.raises(ValueError, match="X has negative features.*; fit with signed=True"):
         model.predict(-abs(X))
+
+
+def test_errors_are_of_one_class_and_say_by_a_code_what_can_be_decided(tmp_path):
+    X, y = samples(0)
+    assert issubclass(deepvoro.Error, ValueError) and "backquotes" in deepvoro.Error.__doc__
+    with pytest.raises(deepvoro.Error) as raised:
+        deepvoro.evaluate("data/quickdraw-that-is-not-there", "vd")
+    assert "\n" not in str(raised.value)
+    with pytest.raises(deepvoro.Error) as raised:
+        deepvoro.Classifier.load(tmp_path / "absent.dv")
+    assert raised.value.code == "missing_file"
+    store = deepvoro.create_store(tmp_path / "store", novel=(X, y))
+    deepvoro.Classifier.fit(store).save(tmp_path / "a.dv")
+    whole = bytearray((tmp_path / "a.dv").read_bytes())
+    whole[-1] ^= 1
+    (tmp_path / "a.dv").write_bytes(whole)
+    with pytest.raises(deepvoro.Error) as raised:
+        deepvoro.Classifier.load(tmp_path / "a.dv")
+    assert raised.value.code == "damaged_file"
+    negative = deepvoro.create_store(tmp_path / "negative", novel=(np.repeat(X - 1, 8, axis=0), np.repeat(y, 8)))
+    with pytest.raises(deepvoro.Error, match="`signed`") as raised:
+        deepvoro.evaluate(negative, "vd", ways=2, queries=1, shots=1, episodes=1)
+    assert raised.value.code == "negative_features"
+    with pytest.raises(deepvoro.Error, match="`ways` must be at least 2") as raised:
+        deepvoro.evaluate(store, "vd", ways=1)
+    assert raised.value.code is None

@@ -82,9 +82,9 @@ def test_what_is_wrong_is_said():
         deepvoro.SimpleShotClassifier("cl2n").fit(X, y)
     with pytest.raises(ValueError, match="has 3 elements, but rows have 12"):
         deepvoro.SimpleShotClassifier("cl2n", [1, 2, 3]).fit(X, y)
-    with pytest.raises(ValueError, match="--normalisation fine: unknown"):
+    with pytest.raises(ValueError, match="`normalisation` fine: unknown"):
         deepvoro.SimpleShotClassifier("fine").fit(X, y)
-    with pytest.raises(ValueError, match="row 0, column .*--signed"):
+    with pytest.raises(ValueError, match="row 0, column .*`signed`"):
         deepvoro.VoronoiLogisticRegression(signed=False).fit(X, y)
     with pytest.raises(ValueError, match="epochs must be"):
         deepvoro.VoronoiLogisticRegression(epochs=0).fit(X, y)

@@ -15,6 +15,7 @@ import pytest
 from deepvoro import _core
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("DEEPVORO_BUILD", REPOSITORY / "build"))
 EXAMPLES = sorted((REPOSITORY / "examples" / "python").glob("*.py"))
 MODULES = ["deepvoro", *(f"deepvoro.{file.stem}" for file in (REPOSITORY / "python/deepvoro").glob("_[a-z]*.py"))]
 CHECKED = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -40,7 +41,7 @@ def test_examples_of_docstrings(test, tmp_path, monkeypatch):
 
 
 def test_everything_public_has_a_docstring_with_an_example():
-    for name in ("DeepVoroClassifier", "VoronoiLogisticRegression", "SimpleShotClassifier", "FeatureStore",
+    for name in ("Classifier", "DeepVoroClassifier", "VoronoiLogisticRegression", "SimpleShotClassifier", "FeatureStore",
                  "create_store", "episodes", "evaluate", "tune"):
         assert ">>>" in getattr(deepvoro, name).__doc__, name
     assert all(inspect.getdoc(getattr(deepvoro, name)) for name in deepvoro.__all__ if name != "__version__")
@@ -48,6 +49,8 @@ def test_everything_public_has_a_docstring_with_an_example():
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.stem)
 def test_example_runs(example, tmp_path):
+    if example.stem == "photographs" and not (BUILD / "lib/libdeepvoro_backbone.so").is_file():
+        pytest.skip("built without LibTorch")
     done = subprocess.run([sys.executable, example], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "MPLCONFIGDIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     assert done.stdout
@@ -56,7 +59,7 @@ def test_example_runs(example, tmp_path):
 
 
 def test_there_are_examples():
-    assert {example.stem for example in EXAMPLES} == {"signed_features", "compare_methods", "plot_diagram"}
+    assert {example.stem for example in EXAMPLES} == {"signed_features", "compare_methods", "plot_diagram", "photographs"}
 
 
 # --- stubs ------------------------------------------------------------------------------------------

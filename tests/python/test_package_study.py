@@ -44,6 +44,7 @@ def test_every_method_has_the_bits_of_the_program(store, evaluate, method, tmp_p
         ({"method": "vd", "split": "val", "signed": True}, ["--split", "val", "--signed"]),
         ({"method": "deepvoro--", "lr": "power", "epochs": 7}, ["--lr", "power", "--epochs", 7]),
         ({"method": "simpleshot", "normalisation": "un"}, ["--normalisation", "un"]),
+        ({"method": "deepvoro", "calibration": True, "open_set": True}, ["--calibration", "--open-set"]),
     ],
 )
 def test_every_flag_arrives(store, evaluate, arguments, flags, tmp_path):
@@ -250,5 +251,5 @@ class TestEpisodes:
             deepvoro.episodes(["a"] * 20 + ["b"], ways=2)
         with pytest.raises(ValueError, match="one dimension"):
             deepvoro.episodes([[1, 2]])
-        with pytest.raises(ValueError, match="--ways must be at least 2"):
+        with pytest.raises(ValueError, match="`ways` must be at least 2"):
             deepvoro.episodes(["a"] * 20, ways=1)

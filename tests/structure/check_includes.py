@@ -21,7 +21,7 @@ MAY_USE = {
     "ensemble": ("heads", "episodes"),
     "image": ("core",),
     "backbone": ("image", "features"),
-    "study": ("ensemble", "backbone"),
+    "study": ("classifier",),
     "classifier": ("ensemble", "backbone"),
     "cluster": ("study",),
     "cli": ANY,

@@ -6,9 +6,10 @@
 
 namespace deepvoro {
 
-// Where the pictures of each split lie: `images` may hold base, val and novel as folders, .json,
-// .csv, .tar or idx files. Empty when it holds none of them, and so is one collection itself.
+// Where the pictures of each split lie: `pictures` may hold base, val and novel as folders, .json,
+// .csv, .tar, .tar.gz, .tgz, .zip or idx files. Empty when it holds none of them, and so is one
+// collection itself.
 [[nodiscard]] std::map<std::string, std::filesystem::path> split_collections(
-    const std::filesystem::path& images);
+    const std::filesystem::path& pictures);
 
 }  // namespace deepvoro

@@ -13,9 +13,9 @@ namespace deepvoro {
 
 // Pictures to a feature store.
 struct Extraction {
-  std::filesystem::path images;  // one collection, or a folder of splits
-  std::filesystem::path model;   // for its hash
-  std::filesystem::path store;
+  std::filesystem::path pictures;  // one collection, or a folder of splits
+  std::filesystem::path model;     // for its hash
+  std::filesystem::path out;       // the feature store
   std::vector<View> views;
   SizeRule size_rule = SizeRule::release;
   std::string split;  // of the one collection, or the only one to take; empty: novel, or all
@@ -40,14 +40,5 @@ using ExtractionProgress = std::function<void(double fraction, double pictures_p
 // that is not. A store of another model, of other pictures or sizes is refused.
 ExtractionResult extract(const Extraction& request, Backbone& backbone,
                          const ExtractionProgress& progress = {});
-
-// A usage error for a number that is none of those below; names are not looked at.
-void check_number_of_views(const std::string& text);
-
-// The views that a text names: 64 (all), 16 (all sizes, upright and flipped), 8 (rotations and
-// flips of the first size), 4 (the first size and a close one, upright and flipped), 1, or names
-// with commas. Sizes are multiplied so that the first one is `first_size`.
-[[nodiscard]] std::vector<View> parse_views(const std::string& text, SizeRule rule,
-                                            std::size_t first_size = 84);
 
 }  // namespace deepvoro

@@ -2,24 +2,21 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "deepvoro/classifier/calibration.hpp"
+#include "deepvoro/classifier/picture_options.hpp"
+#include "deepvoro/classifier/samples.hpp"
 #include "deepvoro/core/matrix.hpp"
 #include "deepvoro/ensemble/pool.hpp"
+#include "deepvoro/features/store.hpp"
+#include "deepvoro/image/picture.hpp"
 
 namespace deepvoro {
-
-// Samples with a class and a name each, seen in several views. Non-owning.
-struct NamedSamples {
-  std::vector<std::string> classes;           // names; no two may differ by case alone
-  std::vector<std::size_t> labels;            // [samples], index into classes
-  std::vector<std::string> names;             // [samples], each once in its class; empty: numbered
-  std::vector<MatrixView<const float>> rows;  // [views] of [samples x dim]
-};
 
 // What made the features. Queries have to be made by the same.
 struct FeatureOrigin {
@@ -43,6 +40,9 @@ struct Prediction {
   std::vector<double> probabilities;  // of each class, together 1
 };
 
+// Told each answer as it is found, in the order of the pictures, on the calling thread.
+using AnswerListener = std::function<void(std::size_t picture, const Prediction& prediction)>;
+
 // Why a query went where it did.
 struct Explanation {
   // Members that have a view, a transformation or a geometry in common, and their opinion.
@@ -65,14 +65,32 @@ struct Explanation {
   std::vector<Neighbour> neighbours;  // support samples, the nearest first
 };
 
+class NetworkSlot;
+
 // A classifier fitted on labelled samples. Classes are in alphabetical order and so are the samples
 // of each, whatever order they came in: what is made of the same samples is the same, byte for
 // byte, whether they came at once or one after the other. Immutable, so safe to share between
-// threads.
+// threads; those that look at pictures wait for each other.
+//
+//   Classifier birds = Classifier::fit_pictures("birds");   // a folder of pictures per class
+//   birds.save("birds.dv");
+//   for (const Prediction& answer :
+//   Classifier::load("birds.dv").predict(pictures_at("garden.jpg")))
+//     std::cout << birds.classes()[answer.label];
 class Classifier {
  public:
+  // Of pictures with a class each: a collection (deepvoro/image/dataset.hpp), or any others.
+  [[nodiscard]] static Classifier fit_pictures(const std::filesystem::path& collection,
+                                               const PictureFit& options = {});
+  [[nodiscard]] static Classifier fit_pictures(const LabelledPictures& pictures,
+                                               const PictureFit& options = {});
+  // Of features.
   [[nodiscard]] static Classifier fit(const NamedSamples& samples, ClassifierOptions options,
                                       unsigned threads = 1);
+  // Of one split of a store, in all its views; the split by FeatureStore::usual_split() where none
+  // is named. An empty pool: every view with the eight transformations.
+  [[nodiscard]] static Classifier fit(const FeatureStore& store, const std::string& split = {},
+                                      Pool pool = {}, unsigned threads = 1);
 
   // A file holds all of it (docs/FORMATS.md). A loaded classifier answers as the saved one, bit for
   // bit. What is damaged or of another kind is a data error.
@@ -81,6 +99,12 @@ class Classifier {
 
   // As if these samples had been there from the beginning: further classes, or more of known ones.
   [[nodiscard]] Classifier with(const NamedSamples& samples, unsigned threads = 1) const;
+  [[nodiscard]] Classifier with_pictures(const std::string& class_name,
+                                         std::span<const Picture> pictures,
+                                         const PictureOptions& options = {}) const;
+  // One class of a store.
+  [[nodiscard]] Classifier with(const FeatureStore& store, const std::string& class_name,
+                                const std::string& split = {}, unsigned threads = 1) const;
   // As if this class had never been there.
   [[nodiscard]] Classifier without(const std::string& class_name, unsigned threads = 1) const;
 
@@ -94,16 +118,31 @@ class Classifier {
   [[nodiscard]] const FeatureOrigin& origin() const;
   [[nodiscard]] const Calibration& calibration() const;
 
+  // The class of each picture, in order. A picture that is skipped has no answer.
+  [[nodiscard]] std::vector<Prediction> predict(std::span<const Picture> pictures,
+                                                const PictureOptions& options = {}) const;
+  // The same for pictures without number: answers are told when they are found, and not kept.
+  void predict(std::span<const Picture> pictures, const AnswerListener& on_answer,
+               const PictureOptions& options = {}) const;
   // queries[v]: [queries x dim], in the order of views(). An answer does not depend on the other
   // queries.
   [[nodiscard]] std::vector<Prediction> predict(std::span<const MatrixView<const float>> queries,
                                                 unsigned threads = 1) const;
+  // All samples of a split.
+  [[nodiscard]] std::vector<Prediction> predict(const FeatureStore& store,
+                                                const std::string& split = {},
+                                                unsigned threads = 1) const;
+
+  [[nodiscard]] Explanation explain(const Picture& picture, std::size_t neighbours = 5,
+                                    const PictureOptions& options = {}) const;
   [[nodiscard]] Explanation explain(std::span<const std::span<const float>> query,
                                     std::size_t neighbours = 5) const;
 
  private:
   struct State;
   explicit Classifier(std::shared_ptr<const State> state);
+  [[nodiscard]] static Classifier fit(const NamedSamples& samples, ClassifierOptions options,
+                                      std::shared_ptr<NetworkSlot> networks, unsigned threads);
 
   std::shared_ptr<const State> state_;
 };

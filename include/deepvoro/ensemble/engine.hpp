@@ -7,15 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/core/progress.hpp"
 #include "deepvoro/ensemble/pool.hpp"
 #include "deepvoro/episodes/episode.hpp"
 #include "deepvoro/features/store.hpp"
 #include "deepvoro/geometry/influence.hpp"
 
 namespace deepvoro {
-
-// Called now and then during long work, from one thread, with the fraction that is done.
-using Progress = std::function<void(double fraction)>;
 
 // Where members are measured: episodes of one split of a store.
 struct Arena {

@@ -33,7 +33,4 @@ using ScoreSink = std::function<void(std::span<const double> scores)>;
 void assign_queries(const InfluenceField& field, EpisodeRange batch, std::span<double> accuracy,
                     const ScoreSink& scores);
 
-// Progress of step `index` of `count` equal steps.
-[[nodiscard]] Progress part_of(const Progress& whole, std::size_t index, std::size_t count);
-
 }  // namespace deepvoro

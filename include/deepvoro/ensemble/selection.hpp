@@ -14,13 +14,6 @@
 
 namespace deepvoro {
 
-struct EpisodePlan {
-  EpisodeShape shape;
-  Protocol protocol = Protocol::deepvoro;
-  std::size_t count = 2000;
-  std::uint32_t seed = 0;
-};
-
 [[nodiscard]] EpisodeList draw_episodes(const FeatureStore& store, const std::string& split,
                                         const EpisodePlan& plan);
 

@@ -58,6 +58,14 @@ enum class Protocol {
 [[nodiscard]] Protocol protocol_named(const std::string& name);
 [[nodiscard]] const char* name(Protocol protocol);
 
+// Which episodes are drawn.
+struct EpisodePlan {
+  EpisodeShape shape;
+  Protocol protocol = Protocol::deepvoro;
+  std::size_t count = 2000;
+  std::uint32_t seed = 0;
+};
+
 // The samples episodes are drawn from. `where` names them in errors.
 struct SamplePool {
   std::span<const std::size_t> labels;

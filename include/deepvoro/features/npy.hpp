@@ -10,7 +10,7 @@
 
 namespace deepvoro {
 
-// What the head of a .npy file says. Whoever gets one from parse_npy_header may rely on it: the
+// What the header of a .npy file says. Whoever gets one from parse_npy_header may rely on it: the
 // data that shape and descr describe lie within the bytes, from data_offset on.
 struct NpyHeader {
   std::string descr;  // "<f4", "<f2", "<i8", ...
@@ -24,12 +24,12 @@ struct NpyHeader {
 // Bytes of one element of a NumPy type such as "<f4"; 0 for types that are not plain numbers.
 [[nodiscard]] std::size_t npy_item_size(std::string_view descr);
 
-// Reads the head of .npy bytes, version 1 to 3, and checks it against their number. `where` names
+// Reads the header of .npy bytes, version 1 to 3, and checks it against their number. `where` names
 // the file in errors.
 [[nodiscard]] NpyHeader parse_npy_header(std::span<const std::byte> bytes,
                                          const std::string& where);
 
-// The head of a C-ordered .npy file; the data follow it.
+// The header of a C-ordered .npy file; the data follow it.
 [[nodiscard]] std::string npy_header(std::string_view descr, std::span<const std::uint64_t> shape);
 
 // A whole C-ordered .npy file, which appears under its name when it is complete.

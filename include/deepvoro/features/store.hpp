@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ class FeatureRows {
   [[nodiscard]] const std::byte* row(std::size_t r) const {
     return data_ + r * dim_ * element_size(element_);
   }
+  // A row as float32, which holds either type exactly. out: [dim]
+  void copy_row(std::size_t r, std::span<float> out) const;
 
  private:
   MappedFile file_;
@@ -59,6 +62,10 @@ class FeatureStore {
   [[nodiscard]] bool has_split(const std::string& name) const { return splits_.contains(name); }
   [[nodiscard]] bool has_view(std::string_view name) const;
   [[nodiscard]] const Split& split(const std::string& name) const;
+  // The split that is meant where none is named: the only one, or novel.
+  [[nodiscard]] std::string usual_split() const;
+  // SHA-256 of the model that made the features; empty where the store does not say.
+  [[nodiscard]] std::string model_sha256() const;
 
   // Class index of each sample of a split.
   [[nodiscard]] std::vector<std::size_t> labels(const std::string& split) const;

@@ -28,7 +28,8 @@ struct SplitSummary {
 [[nodiscard]] std::vector<SplitSummary> summarize_splits(const FeatureStore& store);
 
 struct StoreCheck {
-  std::vector<std::string> notes;  // what is odd but allowed, a line each
+  std::vector<std::string> notes;     // what is odd but allowed, a line each
+  std::vector<std::string> warnings;  // what is most likely a mistake
   std::size_t files = 0;
   std::uint64_t values = 0;
 };

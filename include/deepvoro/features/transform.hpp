@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "deepvoro/core/error.hpp"
 #include "deepvoro/core/matrix.hpp"
 #include "deepvoro/features/store.hpp"
 #include "deepvoro/kernels/kernels.hpp"
@@ -84,6 +85,7 @@ class TransformPlan {
   struct Complaint {
     std::size_t column;
     std::string what;
+    ErrorCode code;
   };
   [[nodiscard]] Complaint explain(ElementType element, const std::byte* row, std::size_t count,
                                   double norm, double* scratch) const;

@@ -17,8 +17,8 @@ class PictureSource;
 // are read when asked for. Any number of threads may read at the same time; copies are cheap.
 class ImageDataset {
  public:
-  // Told apart by content: a folder of a folder per class, a tar of one, a CloserLook/S2M2 JSON
-  // file, a mini-ImageNet CSV split, a file of an idx pair.
+  // Told apart by content: a folder of a folder per class, a .tar, .tar.gz or .zip of one, a
+  // CloserLook/S2M2 JSON file, a mini-ImageNet CSV split, a file of an idx pair.
   [[nodiscard]] static ImageDataset open(const std::filesystem::path& path);
 
   [[nodiscard]] const std::vector<std::string>& classes() const;

@@ -6,7 +6,7 @@
 
 namespace deepvoro {
 
-// A picture: RGB, 3 bytes a pixel, row by row from the top, no gaps.
+// The pixels of a picture: RGB, 3 bytes per pixel, row by row from the top, no gaps.
 struct Image {
   std::size_t width = 0;
   std::size_t height = 0;

@@ -31,6 +31,16 @@ enum class SizeRule { release, paper };
 // Width and height of a picture seen by a view.
 [[nodiscard]] std::size_t seen_size(const View& view, SizeRule rule = SizeRule::release);
 
+// The views that a text names: 64 (all), 16 (all sizes, upright and flipped), 8 (rotations and
+// flips of the first size), 4 (the first size and a close one, upright and flipped), 1, or names
+// with commas. Sizes are multiplied so that the first one is `first_size`.
+[[nodiscard]] std::vector<View> parse_views(const std::string& text, SizeRule rule,
+                                            std::size_t first_size = 84);
+
+// A usage error for a number that is none of those; names are not looked at. For callers that want
+// to know before they can tell `first_size`.
+void check_number_of_views(const std::string& text);
+
 // Resize (bilinear), central crop, rotation, then horizontal flip.
 [[nodiscard]] Image apply(const View& view, const Image& image, SizeRule rule = SizeRule::release);
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/classifier/episodic.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/ensemble/head_evaluation.hpp"
 #include "deepvoro/ensemble/selection.hpp"
@@ -39,6 +40,7 @@ struct Evaluation {
   bool is_signed = false;                             // every transformation becomes a signed one
   double alpha = 1;
   bool oracle = false;  // also peek at the size that would have been best on the split itself
+  ReliabilityRequest reliability;  // what else to measure; its seed is that of the plan
   unsigned threads = 1;
 };
 
@@ -55,7 +57,7 @@ struct EvaluationResult {
   std::optional<HeadConfiguration> head;  // none for an ensemble
   std::optional<Guidance> guidance;
   std::optional<Oracle> oracle;
-  std::optional<Reliability> reliability;  // where somebody measured it
+  std::optional<Reliability> reliability;  // where it was asked for
   double selection_seconds = 0;
   double evaluation_seconds = 0;
 

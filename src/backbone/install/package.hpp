@@ -5,9 +5,9 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "deepvoro/core/files.hpp"
-#include "image/datasets/tar_reader.hpp"
 
 namespace deepvoro {
 
@@ -27,8 +27,7 @@ class Package {
   void open_archive(const std::string& folder);
 
   std::filesystem::path from_;
-  std::string unpacked_;
-  std::map<std::string, TarMember> members_;
+  std::map<std::string, std::vector<std::byte>> members_;
   std::filesystem::path folder_;
   std::map<std::string, MappedFile> files_;
 };

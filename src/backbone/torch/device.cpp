@@ -11,7 +11,7 @@ torch::Device device_named(const std::string& name) {
   if (name == "cpu") return torch::kCPU;
   if (name != "cuda") throw usage_error(fmt::format("'{}' is no device; they are cpu, cuda", name));
   if (!at::hasCUDA())
-    throw usage_error("--device cuda: this LibTorch sees no CUDA device; use --device cpu");
+    throw usage_error("`device` cuda: this LibTorch sees no CUDA device; use `device` cpu");
   // Shapes seldom change, so it pays to try every way to convolve once.
   at::globalContext().setBenchmarkCuDNN(true);
   return torch::kCUDA;

@@ -227,11 +227,11 @@ class ScriptBackbone final : public Backbone {
                         where_, features.dim()));
       return features;
     } catch (const c10::Error& error) {
-      throw data_error(fmt::format("{}: fails on pictures of {} pixels: {}; try another --size",
+      throw data_error(fmt::format("{}: fails on pictures of {} pixels: {}; try another `size`",
                                    where_, pictures.front().width, first_line(error.what())));
     } catch (const std::runtime_error& error) {  // raised inside the module
       if (dynamic_cast<const Error*>(&error) != nullptr) throw;
-      throw data_error(fmt::format("{}: fails on pictures of {} pixels; try another --size", where_,
+      throw data_error(fmt::format("{}: fails on pictures of {} pixels; try another `size`", where_,
                                    pictures.front().width));
     }
   }

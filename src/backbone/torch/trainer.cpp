@@ -194,7 +194,7 @@ class Trainer {
     const double seconds = elapsed(start);
     const double loss = loss_sum.item<double>() / static_cast<double>(seen);
     if (!std::isfinite(loss))
-      throw data_error(fmt::format("epoch {}: the loss is not finite; try a smaller --rate than {}",
+      throw data_error(fmt::format("epoch {}: the loss is not finite; try a smaller `rate` than {}",
                                    epoch + 1, options_.rate));
     return {epoch + 1, loss,    100 * correct.item<double>() / static_cast<double>(seen),
             rate,      seconds, static_cast<double>(seen) / seconds,

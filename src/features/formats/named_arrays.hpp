@@ -55,7 +55,7 @@ FeatureTable read_named_table(const File& file, const ArrayNames& names) {
   const auto features = choose_array(file, names.features, kUsualFeatureNames);
   if (!features)
     throw data_error(fmt::format(
-        "{}: has none of the arrays {}; it has: {}; name one with --features NAME or FILE::NAME",
+        "{}: has none of the arrays {}; it has: {}; name one with `features` NAME or FILE::NAME",
         file.where(), fmt::join(kUsualFeatureNames, ", "), fmt::join(file.names(), ", ")));
   FeatureTable table;
   const LoadedArray loaded = file.load(*features);
@@ -74,7 +74,7 @@ std::vector<std::int64_t> read_named_labels(const File& file, const ArrayNames& 
   const auto labels = choose_array(file, names.labels, kUsualLabelNames);
   if (!labels)
     throw data_error(fmt::format(
-        "{}: has none of the arrays {}; it has: {}; name one with --labels NAME or FILE::NAME",
+        "{}: has none of the arrays {}; it has: {}; name one with `labels` NAME or FILE::NAME",
         file.where(), fmt::join(kUsualLabelNames, ", "), fmt::join(file.names(), ", ")));
   return load_labels(file, *labels);
 }

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::uint64_t kLargestHead = 100'000'000;
+constexpr std::uint64_t kLargestHeader = 100'000'000;
 
 std::optional<NumberType> safetensors_type(std::string_view name) {
   using Name = std::pair<std::string_view, NumberType>;
@@ -44,9 +44,9 @@ std::uint64_t head_length(std::span<const std::byte> bytes, const std::string& w
     throw data_error(fmt::format("{}: is too short for a .safetensors file", where));
   for (std::size_t i = kLengthBytes; i-- > 0;)
     length = length << 8U | std::to_integer<std::uint64_t>(bytes[i]);
-  if (length > bytes.size() - kLengthBytes || length > kLargestHead)
+  if (length > bytes.size() - kLengthBytes || length > kLargestHeader)
     throw data_error(
-        fmt::format("{}: claims a head of {} bytes in a file of {}; it is cut short or no "
+        fmt::format("{}: claims a header of {} bytes in a file of {}; it is cut short or no "
                     ".safetensors file",
                     where, length, bytes.size()));
   return length;
@@ -71,11 +71,11 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file)
   const std::uint64_t length = head_length(bytes, where_);
   data_ = bytes.subspan(kLengthBytes + length);
   const auto* text = reinterpret_cast<const char*>(bytes.data() + kLengthBytes);
-  const json head = json::parse(text, text + length, nullptr, false);
-  if (!head.is_object())
+  const json header = json::parse(text, text + length, nullptr, false);
+  if (!header.is_object())
     throw data_error(
-        fmt::format("{}: its head is not a JSON object; write the file again", where_));
-  for (const auto& [name, entry] : head.items()) {
+        fmt::format("{}: its header is not a JSON object; write the file again", where_));
+  for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") {
       for (const auto& [key, value] : entry.items())
         if (value.is_string()) metadata_[key] = value.get<std::string>();
@@ -140,16 +140,16 @@ void write_safetensors(const std::filesystem::path& file,
                        const std::vector<FloatTensor>& tensors, NumberType type) {
   static_assert(std::endian::native == std::endian::little);
   const bool halves = type == NumberType::float16;
-  json head{{"__metadata__", metadata}};
+  json header{{"__metadata__", metadata}};
   std::uint64_t offset = 0;
   for (const FloatTensor& tensor : tensors) {
     const std::uint64_t end = offset + tensor.values.size() * (halves ? 2 : 4);
-    head[tensor.name] = {{"dtype", halves ? "F16" : "F32"},
-                         {"shape", tensor.shape},
-                         {"data_offsets", {offset, end}}};
+    header[tensor.name] = {{"dtype", halves ? "F16" : "F32"},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {offset, end}}};
     offset = end;
   }
-  std::string text = head.dump();
+  std::string text = header.dump();
   while (text.size() % kLengthBytes != 0) text += ' ';  // aligns the data
   const std::uint64_t length = text.size();
   AtomicFile out(file);

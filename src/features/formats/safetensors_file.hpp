@@ -11,7 +11,7 @@
 
 namespace deepvoro {
 
-// Tensors in one file: eight bytes of length, a JSON head of that length, the data.
+// Tensors in one file: eight bytes of length, a JSON header of that length, the data.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& file);

@@ -13,8 +13,8 @@ std::vector<ClassifiedPicture> pictures_of_class(const fs::path& folder) {
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     // A link that leads nowhere is kept: it is reported when it is read.
     if (!has_picture_name(entry.path()) || entry.is_directory()) continue;
-    Picture picture{.file = entry.path().lexically_relative(folder).generic_string(),
-                    .path = entry.path()};
+    PicturePlace picture{.file = entry.path().lexically_relative(folder).generic_string(),
+                         .path = entry.path()};
     found.push_back({folder.filename().string(), std::move(picture)});
   }
   if (found.empty())

@@ -14,13 +14,14 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t kLabelsMagic = 0x0801;
 constexpr std::uint32_t kImagesMagic = 0x0803;
-constexpr std::size_t kLabelsHead = 8;
-constexpr std::size_t kImagesHead = 16;
+constexpr std::size_t kLabelsHeader = 8;
+constexpr std::size_t kImagesHeader = 16;
 
 std::uint32_t number(const MappedFile& file, std::size_t place) {
   const auto bytes = file.bytes();
   if (bytes.size() < (place + 1) * 4)
-    throw data_error(fmt::format("{}: ends within its head; copy it again", file.path().string()));
+    throw data_error(
+        fmt::format("{}: ends within its header; copy it again", file.path().string()));
   std::uint32_t value = 0;
   for (const std::byte byte : bytes.subspan(place * 4, 4))
     value = value << 8U | std::to_integer<std::uint32_t>(byte);
@@ -48,7 +49,7 @@ fs::path partner(const fs::path& file, bool is_images) {
 
 void expect_size(const MappedFile& file, std::size_t expected) {
   if (file.bytes().size() != expected)
-    throw data_error(fmt::format("{}: has {} bytes where its head says {}; copy it again",
+    throw data_error(fmt::format("{}: has {} bytes where its header says {}; copy it again",
                                  file.path().string(), file.bytes().size(), expected));
 }
 
@@ -72,8 +73,8 @@ PictureSource open_idx(const fs::path& images_or_labels) {
     throw data_error(fmt::format("{}: its pictures are {} x {} pixels, which is not possible",
                                  images.path().string(), shape.width, shape.height));
   const std::size_t bytes = shape.width * shape.height;
-  expect_size(images, kImagesHead + count * bytes);
-  expect_size(labels, kLabelsHead + number(labels, 1));
+  expect_size(images, kImagesHeader + count * bytes);
+  expect_size(labels, kLabelsHeader + number(labels, 1));
   if (number(labels, 1) != count)
     throw data_error(fmt::format("{}: has {} labels for {} pictures", labels.path().string(),
                                  number(labels, 1), count));
@@ -82,9 +83,9 @@ PictureSource open_idx(const fs::path& images_or_labels) {
   for (int label = 0; label < 256; ++label) source.classes.push_back(std::to_string(label));
   for (std::size_t i = 0; i < count; ++i)
     source.pictures.push_back(
-        {.label = std::to_integer<std::size_t>(labels.bytes()[kLabelsHead + i]),
+        {.label = std::to_integer<std::size_t>(labels.bytes()[kLabelsHeader + i]),
          .file = std::to_string(i),
-         .offset = kImagesHead + i * bytes,
+         .offset = kImagesHeader + i * bytes,
          .size = bytes});
   drop_empty_classes(source);
   source.container = std::move(images);

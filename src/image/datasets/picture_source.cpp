@@ -46,7 +46,7 @@ void take_sorted(std::vector<ClassifiedPicture> found, PictureSource& source) {
 void drop_empty_classes(PictureSource& source) {
   constexpr std::size_t unused = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> place(source.classes.size(), unused);
-  for (const Picture& picture : source.pictures) place[picture.label] = 0;
+  for (const PicturePlace& picture : source.pictures) place[picture.label] = 0;
   std::vector<std::string> kept;
   for (std::size_t label = 0; label < place.size(); ++label) {
     if (place[label] == unused) continue;
@@ -54,7 +54,7 @@ void drop_empty_classes(PictureSource& source) {
     kept.push_back(std::move(source.classes[label]));
   }
   source.classes = std::move(kept);
-  for (Picture& picture : source.pictures) picture.label = place[picture.label];
+  for (PicturePlace& picture : source.pictures) picture.label = place[picture.label];
 }
 
 void check_names(const PictureSource& source) {
@@ -68,7 +68,7 @@ void check_names(const PictureSource& source) {
     if (!seen.insert(name).second)
       throw data_error(fmt::format("{}: the class '{}' is there twice", where, name));
   }
-  for (const Picture& picture : source.pictures)
+  for (const PicturePlace& picture : source.pictures)
     if (!is_text_line(picture.file))
       throw data_error(
           fmt::format("{}: picture {} of class '{}' has a name that is not UTF-8 text on one line",

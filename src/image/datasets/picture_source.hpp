@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,16 +12,17 @@
 
 namespace deepvoro {
 
-// Where one picture is: in a file of its own, or a part of the collection's container.
-struct Picture {
+// Where one picture is: in a file of its own, a part of the collection's container, or in memory.
+struct PicturePlace {
   std::size_t label = 0;
   std::string file;  // its name; below the folder of its class where there is one
   std::filesystem::path path;
   std::size_t offset = 0;
   std::size_t size = 0;
+  std::shared_ptr<const std::vector<std::byte>> unpacked;
 };
 
-// Grey pixels without a head, as in an idx file.
+// Grey pixels without a header, as in an idx file.
 struct GreyShape {
   std::size_t width = 0;
   std::size_t height = 0;
@@ -30,14 +32,16 @@ class PictureSource {
  public:
   std::filesystem::path origin;  // what was opened
   std::vector<std::string> classes;
-  std::vector<Picture> pictures;
+  std::vector<PicturePlace> pictures;
   bool folder_per_class = false;
   std::optional<MappedFile> container;
   std::optional<GreyShape> grey;
 };
 
 [[nodiscard]] PictureSource open_folder(const std::filesystem::path& folder);
-[[nodiscard]] PictureSource open_tar(const std::filesystem::path& file);
+// A .tar, .tar.gz or .zip. What is not compressed stays where it lies, so a tar may be of any size;
+// what is compressed is unpacked into memory.
+[[nodiscard]] PictureSource open_archive(const std::filesystem::path& file);
 [[nodiscard]] PictureSource open_json(const std::filesystem::path& file);
 [[nodiscard]] PictureSource open_csv(const std::filesystem::path& file);
 [[nodiscard]] PictureSource open_idx(const std::filesystem::path& images_or_labels);
@@ -49,7 +53,7 @@ class PictureSource {
 // Pictures of a tree, each with its class: sorted by class, then by name.
 struct ClassifiedPicture {
   std::string class_name;
-  Picture picture;
+  PicturePlace picture;
 };
 void take_sorted(std::vector<ClassifiedPicture> found, PictureSource& source);
 

@@ -1,4 +1,4 @@
-#include "support_set.hpp"
+#include "ordered_samples.hpp"
 
 #include <fmt/format.h>
 
@@ -17,23 +17,24 @@ namespace {
 struct Sample {
   std::string class_name;
   std::string name;
-  const NamedSamples* part = nullptr;
+  const NamedSamples* of = nullptr;
   std::size_t row = 0;
 };
 
-void check_shape(const NamedSamples& part, std::size_t views, std::size_t dim) {
-  if (part.rows.size() != views)
-    throw usage_error(fmt::format("{} views are needed, not {}", views, part.rows.size()));
-  if (!part.names.empty() && part.names.size() != part.labels.size())
+void check_shape(const NamedSamples& samples, std::size_t views, std::size_t dim) {
+  if (samples.views.size() != views)
+    throw usage_error(fmt::format("{} views are needed, not {}", views, samples.views.size()));
+  if (!samples.names.empty() && samples.names.size() != samples.labels.size())
     throw usage_error("there must be one name for each label");
-  for (const MatrixView<const float>& rows : part.rows)
-    if (rows.rows() != part.labels.size() || rows.cols() != dim || dim == 0)
-      throw usage_error(fmt::format("every view must have {} rows of {} features, one row a label",
-                                    part.labels.size(), dim));
-  for (const std::size_t label : part.labels)
-    if (label >= part.classes.size())
+  for (const std::vector<float>& rows : samples.views)
+    if (samples.dim != dim || dim == 0 || rows.size() != samples.labels.size() * dim)
       throw usage_error(
-          fmt::format("label {} is beyond the {} classes", label, part.classes.size()));
+          fmt::format("every view must have {} rows of {} features, one row per label",
+                      samples.labels.size(), dim));
+  for (const std::size_t label : samples.labels)
+    if (label >= samples.classes.size())
+      throw usage_error(
+          fmt::format("label {} is beyond the {} classes", label, samples.classes.size()));
 }
 
 void check_every_class_has_samples(const NamedSamples& part) {
@@ -72,15 +73,15 @@ void check_classes_differ_by_more_than_case(const std::vector<std::string>& clas
   }
 }
 
-std::vector<Sample> sorted_samples(std::span<const NamedSamples> parts) {
+std::vector<Sample> sorted_samples(std::span<const SamplesPart> parts) {
   std::vector<Sample> samples;
   std::map<std::string, std::size_t> counts;
-  for (const NamedSamples& part : parts)
-    for (std::size_t i = 0; i < part.labels.size(); ++i) {
-      const std::string& class_name = part.classes[part.labels[i]];
+  for (const auto& [of, begin, end] : parts)
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::string& class_name = of.classes[of.labels[i]];
       const std::size_t number = counts[class_name]++;
       samples.push_back(
-          {class_name, part.names.empty() ? std::to_string(number) : part.names[i], &part, i});
+          {class_name, of.names.empty() ? std::to_string(number) : of.names[i], &of, i});
     }
   const auto key = [](const Sample& sample) { return std::tie(sample.class_name, sample.name); };
   std::ranges::sort(samples, {}, key);
@@ -94,7 +95,8 @@ std::vector<Sample> sorted_samples(std::span<const NamedSamples> parts) {
 }
 
 void append_row(const Sample& sample, std::size_t v, std::vector<float>& rows) {
-  const std::span<const float> row = sample.part->rows[v][sample.row];
+  const std::size_t dim = sample.of->dim;
+  const std::span<const float> row = std::span(sample.of->views[v]).subspan(sample.row * dim, dim);
   if (!std::ranges::all_of(row, [](float value) { return std::isfinite(value); }))
     throw data_error(fmt::format("'{}' of class '{}' has features that are not finite", sample.name,
                                  sample.class_name));
@@ -103,57 +105,45 @@ void append_row(const Sample& sample, std::size_t v, std::vector<float>& rows) {
 
 }  // namespace
 
-std::vector<std::size_t> SupportSet::shots() const {
-  std::vector<std::size_t> counts(classes.size());
-  for (const std::size_t label : labels) ++counts[label];
+std::vector<std::size_t> samples_per_class(const NamedSamples& samples) {
+  std::vector<std::size_t> counts(samples.classes.size());
+  for (const std::size_t label : samples.labels) ++counts[label];
   return counts;
 }
 
-bool SupportSet::has_negative() const {
-  return std::ranges::any_of(rows, [](const std::vector<float>& view) {
+bool has_negative(const NamedSamples& samples) {
+  return std::ranges::any_of(samples.views, [](const std::vector<float>& view) {
     return std::ranges::any_of(view, [](float value) { return value < 0; });
   });
 }
 
-NamedSamples SupportSet::part(std::size_t begin, std::size_t end) const {
-  NamedSamples samples;
-  for (std::size_t i = begin; i < end; ++i) {
-    if (i == begin || labels[i] != labels[i - 1]) samples.classes.push_back(classes[labels[i]]);
-    samples.labels.push_back(samples.classes.size() - 1);
-    samples.names.push_back(names[i]);
-  }
-  for (const std::vector<float>& view : rows)
-    samples.rows.emplace_back(view.data() + begin * dim, end - begin, dim);
-  return samples;
-}
-
-SupportSet joined(std::span<const NamedSamples> parts, std::size_t views) {
-  SupportSet set;
-  if (views > 0 && !parts.front().rows.empty()) set.dim = parts.front().rows.front().cols();
-  for (const NamedSamples& part : parts) {
-    check_shape(part, views, set.dim);
-    check_classes_differ(part);
-    check_every_class_has_samples(part);
+NamedSamples ordered(std::span<const SamplesPart> parts, std::size_t views) {
+  NamedSamples all;
+  all.dim = parts.front().of.dim;
+  for (const SamplesPart& part : parts) {
+    check_shape(part.of, views, all.dim);
+    check_classes_differ(part.of);
+    check_every_class_has_samples(part.of);
   }
   const std::vector<Sample> samples = sorted_samples(parts);
   if (samples.empty()) throw data_error("there are no samples, so there is nothing to tell apart");
   for (const Sample& sample : samples) {
-    if (set.classes.empty() || set.classes.back() != sample.class_name)
-      set.classes.push_back(sample.class_name);
-    set.labels.push_back(set.classes.size() - 1);
-    set.names.push_back(sample.name);
+    if (all.classes.empty() || all.classes.back() != sample.class_name)
+      all.classes.push_back(sample.class_name);
+    all.labels.push_back(all.classes.size() - 1);
+    all.names.push_back(sample.name);
     if (!is_text_line(sample.name))
       throw data_error(fmt::format(
           "a sample of class '{}' has a name that is not UTF-8 text on one line; give it another",
           sample.class_name));
   }
-  check_classes_differ_by_more_than_case(set.classes);
-  set.rows.resize(views);
+  check_classes_differ_by_more_than_case(all.classes);
+  all.views.resize(views);
   for (std::size_t v = 0; v < views; ++v) {
-    set.rows[v].reserve(samples.size() * set.dim);
-    for (const Sample& sample : samples) append_row(sample, v, set.rows[v]);
+    all.views[v].reserve(samples.size() * all.dim);
+    for (const Sample& sample : samples) append_row(sample, v, all.views[v]);
   }
-  return set;
+  return all;
 }
 
 }  // namespace deepvoro

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "core/archive.hpp"
 #include "deepvoro/core/error.hpp"
 #include "picture_source.hpp"
-#include "tar_reader.hpp"
 
 namespace deepvoro {
 namespace {
+
+// Pictures that are compressed are kept unpacked, so that any thread can read any of them.
+constexpr std::size_t kMostUnpacked = std::size_t{4} << 30U;
 
 // Parts of a path without "." ; a path that leaves the archive's own folder is refused.
 std::vector<std::string> parts_of(const std::string& path, const std::string& where) {
@@ -41,21 +44,29 @@ std::size_t common_folders(const std::vector<std::vector<std::string>>& paths) {
 
 }  // namespace
 
-PictureSource open_tar(const std::filesystem::path& file) {
+PictureSource open_archive(const std::filesystem::path& file) {
   PictureSource source{.origin = file, .folder_per_class = true, .container = MappedFile(file)};
   const std::string where = file.string();
-  const auto bytes = source.container->bytes();
-  const std::string_view archive(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::byte* begin = source.container->bytes().data();
+  ArchiveReader archive(source.container->bytes(), where);
 
   std::vector<std::vector<std::string>> paths;
   std::vector<ClassifiedPicture> found;
-  for (const TarMember& member : tar_members(archive, where)) {
-    auto parts = parts_of(member.path, where);
+  std::size_t memory_left = kMostUnpacked;
+  while (const std::optional<std::string> path = archive.next()) {
+    auto parts = parts_of(*path, where);
     const auto hidden = [](const std::string& part) { return part.starts_with('.'); };
     if (parts.empty() || !has_picture_name(parts.back()) || std::ranges::any_of(parts, hidden))
       continue;
+    auto [in_place, unpacked] = archive.content(memory_left);
+    memory_left -= unpacked.size();
     paths.push_back(std::move(parts));
-    found.push_back({{}, {.offset = member.offset, .size = member.size}});
+    PicturePlace& place = found.emplace_back().picture;
+    if (in_place.data() != nullptr)
+      place.offset = static_cast<std::size_t>(in_place.data() - begin);
+    place.size = in_place.size();
+    if (!unpacked.empty())
+      place.unpacked = std::make_shared<const std::vector<std::byte>>(std::move(unpacked));
   }
   if (found.empty()) throw data_error(fmt::format("{}: holds no pictures", where));
   const std::size_t common = common_folders(paths);

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/core/progress.hpp"
+#include "deepvoro/ensemble/pool.hpp"
+
+namespace deepvoro {
+
+// A network for pictures, and why it is this one.
+struct BackboneChoice {
+  std::string name;
+  std::string reason;
+};
+
+// What came of looking at pictures.
+struct LookedAt {
+  std::size_t pictures = 0;            // that could be read
+  std::vector<std::string> skipped;    // the others: which, and why
+  std::optional<std::string> warning;  // where the network has never seen such pictures
+  double seconds = 0;
+};
+
+// What is told while pictures are looked at, on the calling thread and in this order. Each may be
+// left out.
+struct PictureEvents {
+  std::function<void(const std::string& backbone)> loading = {};  // a network, which takes seconds
+  std::function<void(const BackboneChoice& backbone, std::size_t views)> loaded = {};
+  Progress progress = {};
+  std::function<void(const LookedAt& result)> looked = {};
+};
+
+// How pictures are looked at.
+struct PictureOptions {
+  // Name or file of the network. Empty: of a new classifier the one that suits the pictures, of
+  // another its own.
+  std::string backbone = {};
+  std::string device = "cpu";  // or "cuda", which is faster and rounds features otherwise
+  bool skip_bad = false;       // leave out pictures that cannot be read
+  unsigned threads = available_threads();
+  PictureEvents events = {};
+};
+
+// How a classifier is made of pictures.
+struct PictureFit {
+  std::string views = "4";  // ways to look at each picture, as parse_views() takes them
+  Pool pool = {};           // empty: every view with the eight transformations
+  PictureOptions pictures = {};
+};
+
+}  // namespace deepvoro

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "deepvoro/image/image.hpp"
+
+namespace deepvoro {
+
+// A picture that is read when it is asked for, by any thread.
+struct Picture {
+  std::string name;   // what it is called in a class
+  std::string where;  // what a user would call it
+  std::function<Image()> read;
+  std::filesystem::path file = {};  // if it is one
+};
+
+// The bytes of a JPEG or PNG file, or pixels. Without a name it is called by the hash of what it
+// shows, so the same picture has the same name whenever it comes.
+[[nodiscard]] Picture picture_from_bytes(std::vector<std::byte> file, std::string name = {});
+[[nodiscard]] Picture picture_from_pixels(Image pixels, std::string name = {});
+
+// A picture file, or all those in a folder and below it, by name. A picture is called by its path
+// below the folder.
+[[nodiscard]] std::vector<Picture> pictures_at(const std::filesystem::path& path);
+
+// Pictures with a class each.
+struct LabelledPictures {
+  std::vector<std::string> classes;  // names
+  std::vector<std::size_t> labels;   // [pictures], index into classes
+  std::vector<Picture> pictures;
+};
+
+// Those of a collection (deepvoro/image/dataset.hpp).
+[[nodiscard]] LabelledPictures labelled_pictures_at(const std::filesystem::path& collection);
+
+}  // namespace deepvoro

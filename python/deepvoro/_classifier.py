@@ -1,0 +1,395 @@
+"""Classifiers of pictures, with the answers of the program."""
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._core import FeatureStore
+from ._stores import PathLike
+from ._study import Member, TuningResult, _pool_file
+
+Picture = Any
+"""A file or folder (str or os.PathLike), the bytes of a JPEG or PNG file, an array of uint8 [height, width, 3] (or
+[height, width], grey) or what NumPy makes one of, such as an image of Pillow; or a tuple (name, bytes or array)."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The answer to one picture."""
+
+    picture: str
+    """What was asked: the file; ``split/row`` of a feature store; the name or hash of a picture in memory."""
+    label: str
+    """The nearest class."""
+    unknown: bool
+    """Whether the picture is far from every class."""
+    probabilities: dict[str, float]
+    """Of every class, together 1."""
+    influence: dict[str, float]
+    """Of every class, minus its mean distance over the members; larger is nearer."""
+
+    @property
+    def probability(self) -> float:
+        """Of the nearest class."""
+        return self.probabilities[self.label]
+
+    def __repr__(self) -> str:
+        return f"<{self.picture}: {self.label}, {self.probability:.2f}{', unknown' if self.unknown else ''}>"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Members of a classifier that have a view, a transformation or a geometry in common, and their opinion."""
+
+    name: str
+    members: int
+    influence: dict[str, float]
+    """Of every class, mean over these members."""
+    votes: dict[str, int]
+    """For every class, the members to which it is the nearest."""
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A picture that the classifier was fitted on."""
+
+    label: str
+    name: str
+    distance: float
+    """Mean over the members."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a picture got its class."""
+
+    prediction: Prediction
+    views: list[Part]
+    transformations: list[Part]
+    geometries: list[Part]
+    neighbours: list[Neighbour]
+    """Pictures it was fitted on, the nearest first."""
+
+
+class Classifier:
+    """A classifier made of a few pictures of each class, as ``deepvoro fit`` makes it.
+
+    It is made by :meth:`fit` or :meth:`load`, not directly. Files are those of the program, and so are the answers,
+    bit for bit. Pictures need the networks of the program (docs/PYTHON.md); the network is loaded when the first
+    pictures come and kept for the next.
+
+    Methods that look at pictures have these options:
+
+    backbone : str, default None
+        Name or file of the network. None: in `fit` the one that suits the pictures, elsewhere that of the classifier.
+    device : "cpu" or "cuda", default "cpu"
+    skip_bad : bool, default False
+        Leave out pictures that cannot be read, with a warning, instead of a ValueError.
+    threads : int, default None
+        None: all. Results do not depend on it.
+
+    Examples
+    --------
+    >>> sketches = {"house": ["data/quickdraw/pictures/house"], "tree": ["data/quickdraw/pictures/tree"]}
+    >>> model = deepvoro.Classifier.fit(sketches, views=1)                         # doctest: +SKIP
+    >>> model.save(folder / "sketches.dv")                                         # doctest: +SKIP
+    >>> deepvoro.Classifier.load(folder / "sketches.dv").predict(["garden.png"])   # doctest: +SKIP
+    [<garden.png: tree, 0.93>]
+
+    Of features, which needs no network:
+
+    >>> store = deepvoro.FeatureStore("data/quickdraw")
+    >>> model = deepvoro.Classifier.fit(store, split="novel")
+    >>> model
+    <Classifier: 80 classes, 1600 pictures, 64 members>
+    >>> model.predict(store, split="novel")[0].picture
+    'novel/0'
+    """
+
+    def __init__(self, fitted: _core.Classifier):
+        if not isinstance(fitted, _core.Classifier):
+            raise TypeError("a classifier is made by Classifier.fit or Classifier.load")
+        self._fitted = fitted
+
+    @classmethod
+    def fit(
+        cls,
+        support: Union[PathLike, FeatureStore, Mapping[str, Any]],
+        *,
+        views: Union[int, str, Iterable[str]] = 4,
+        pool: Union[PathLike, Iterable[Member], TuningResult, None] = None,
+        split: Optional[str] = None,
+        backbone: Optional[str] = None,
+        device: str = "cpu",
+        skip_bad: bool = False,
+        threads: Optional[int] = None,
+    ) -> "Classifier":
+        """Makes a classifier of labelled pictures.
+
+        `support` is a folder with a folder of pictures for each class, or another collection that the program reads; a
+        dict of pictures by class, such as ``{"owl": ["owl.jpg", pixels], "wren": "pictures/wren"}``; or a feature
+        store, of which `split` is taken (None: the only one, or else novel). One picture per class is enough.
+
+        `views` are the ways to look at each picture: 1, 4, 8, 16, 64, or names such as ``["s84_r0_f0"]``. `pool`
+        replaces the members (every view with the eight transformations): a pool file, a list of members, or what
+        :func:`tune` returned.
+        """
+        with _pool_file(pool if pool is None or isinstance(pool, (str, os.PathLike, TuningResult)) else list(pool)) as file:
+            store = _store(support)
+            if store is not None:
+                if backbone is not None:
+                    raise ValueError("backbone: a feature store has its features already")
+                return cls(_core.Classifier.fit_store(store, split or "", file, _threads(threads)))
+            looking = _looking(backbone, device, skip_bad, threads)
+            names = str(views) if isinstance(views, (int, str)) else ",".join(views)
+            if isinstance(support, Mapping):
+                classes = list(support)
+                groups = [pictures_of(support[name]) for name in classes]
+                labels = [label for label, group in enumerate(groups) for _ in group]
+                pictures = [picture for group in groups for picture in group]
+                fitted = _core.Classifier.fit_pictures(classes, labels, pictures, names, file, looking)
+            else:
+                fitted = _core.Classifier.fit_collection(os.fspath(support), names, file, looking)
+        _warn(looking)
+        return cls(fitted)
+
+    @classmethod
+    def load(cls, file: PathLike) -> "Classifier":
+        """The classifier of a ``.dv`` file, made by :meth:`save` or ``deepvoro fit``."""
+        return cls(_core.Classifier.load(os.fspath(file)))
+
+    def save(self, file: PathLike) -> None:
+        """Writes a ``.dv`` file, whole or not at all."""
+        self._fitted.save(os.fspath(file))
+
+    def add(
+        self,
+        class_name: str,
+        pictures: Union[Picture, Iterable[Picture], FeatureStore],
+        *,
+        split: Optional[str] = None,
+        backbone: Optional[str] = None,
+        device: str = "cpu",
+        skip_bad: bool = False,
+        threads: Optional[int] = None,
+    ) -> "Classifier":
+        """Adds a class, or more pictures of one, and returns the classifier itself.
+
+        It becomes what fitting everything at once would have made; the earlier pictures are not needed.
+        """
+        store = _store(pictures)
+        if store is not None:
+            self._fitted = self._fitted.with_store(store, class_name, split or "", _threads(threads))
+            return self
+        looking = _looking(backbone, device, skip_bad, threads)
+        self._fitted = self._fitted.with_pictures(class_name, pictures_of(pictures), looking)
+        _warn(looking)
+        return self
+
+    def remove(self, class_name: str) -> "Classifier":
+        """Removes a class and returns the classifier itself, which becomes as if the class had never been there."""
+        self._fitted = self._fitted.without(class_name, _threads(None))
+        return self
+
+    def predict(
+        self,
+        pictures: Union[Picture, Iterable[Picture], FeatureStore],
+        on_answer: Optional[Callable[[Prediction], Any]] = None,
+        *,
+        split: Optional[str] = None,
+        backbone: Optional[str] = None,
+        device: str = "cpu",
+        skip_bad: bool = False,
+        threads: Optional[int] = None,
+    ) -> list[Optional[Prediction]]:
+        """The class of each picture, in order: a :class:`Prediction` each, and None for one that is skipped.
+
+        `pictures` is one picture or several: files, folders (all pictures in and below them), bytes of files, arrays of
+        uint8 [height, width, 3]; or a feature store. With `on_answer`, each answer is handed to it when it is found,
+        and none is kept: the list is empty.
+
+        An answer does not depend on the other pictures.
+        """
+        store = _store(pictures)
+        if store is not None:
+            of = split or _usual_split(store)
+            found = self._fitted.predict_store(store, of, _threads(threads))
+            answers: list[Optional[Prediction]] = [
+                self._prediction(f"{of}/{row}", answer) for row, answer in enumerate(found)
+            ]
+            if on_answer is None:
+                return answers
+            for answer in answers:
+                on_answer(answer)
+            return []
+        looking = _looking(backbone, device, skip_bad, threads)
+        asked = pictures_of(pictures)
+        answers = [None] * (len(asked) if on_answer is None else 0)
+
+        def take(number: int, answer: Any) -> None:
+            prediction = self._prediction(asked[number].where, answer)
+            if on_answer is None:
+                answers[number] = prediction
+            else:
+                on_answer(prediction)
+
+        self._fitted.predict(asked, looking, take)
+        _warn(looking)
+        return answers
+
+    def explain(
+        self,
+        picture: Picture,
+        neighbours: int = 5,
+        *,
+        backbone: Optional[str] = None,
+        device: str = "cpu",
+        threads: Optional[int] = None,
+    ) -> Explanation:
+        """Why a picture gets its class: how views and transformations vote, and the nearest pictures."""
+        looking = _looking(backbone, device, False, threads)
+        asked = pictures_of(picture)
+        if len(asked) != 1:
+            raise ValueError(f"explain takes one picture, not {len(asked)}")
+        found = self._fitted.explain(asked[0], neighbours, looking)
+        _warn(looking)
+        classes = self.classes
+
+        def parts(level: str) -> list[Part]:
+            return [
+                Part(name, members, dict(zip(classes, influence.tolist())), dict(zip(classes, votes)))
+                for name, members, influence, votes in found[level]
+            ]
+
+        return Explanation(
+            self._prediction(asked[0].where, found["prediction"]),
+            parts("views"),
+            parts("transformations"),
+            parts("geometries"),
+            [Neighbour(classes[label], name, distance) for label, name, distance in found["neighbours"]],
+        )
+
+    @property
+    def classes(self) -> list[str]:
+        """Names, in alphabetical order."""
+        return self._fitted.classes
+
+    @property
+    def pictures(self) -> dict[str, list[str]]:
+        """Names of the pictures it was fitted on, by class."""
+        classes = self.classes
+        by_class: dict[str, list[str]] = {name: [] for name in classes}
+        for label, name in zip(self._fitted.labels, self._fitted.names):
+            by_class[classes[label]].append(name)
+        return by_class
+
+    @property
+    def views(self) -> list[str]:
+        """Ways to look at a picture."""
+        return self._fitted.views
+
+    @property
+    def members(self) -> list[dict[str, Any]]:
+        """The members of its ensemble, as in a pool file."""
+        return json.loads(self._fitted.members)
+
+    @property
+    def backbone(self) -> Optional[str]:
+        """Name or file of the network that made its features; None where they were given as such."""
+        return self._fitted.backbone or None
+
+    @property
+    def temperature(self) -> float:
+        """Of the softmax that turns influence into probabilities."""
+        return self._fitted.temperature
+
+    @property
+    def threshold(self) -> float:
+        """A picture on which no class has more influence than this is unknown."""
+        return self._fitted.threshold
+
+    def __repr__(self) -> str:
+        return (
+            f"<Classifier: {len(self.classes)} classes, {len(self._fitted.labels)} pictures, "
+            f"{len(self.members)} members>"
+        )
+
+    def _prediction(self, picture: str, answer: Any) -> Prediction:
+        label, unknown, probabilities, influence = answer
+        classes = self.classes
+        return Prediction(
+            picture,
+            classes[label],
+            unknown,
+            dict(zip(classes, probabilities.tolist())),
+            dict(zip(classes, influence.tolist())),
+        )
+
+
+def pictures_of(given: Any) -> list[_core.Picture]:
+    """Pictures of any kind; one is taken for a list of one."""
+    if isinstance(given, (str, os.PathLike)):
+        return _core.pictures_at(os.fspath(given))
+    if isinstance(given, (bytes, bytearray, memoryview)):
+        return [_core.picture_of_bytes(bytes(given), "")]
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str) and not isinstance(given[1], (str, os.PathLike)):
+        return [_named(*given)]
+    if hasattr(given, "__array__") or hasattr(given, "__array_interface__"):
+        return [_core.picture_of_pixels(_pixels(given), "")]
+    try:
+        several = list(given)
+    except TypeError:
+        raise TypeError(f"{type(given).__name__} is not a picture; use a file, bytes or an array") from None
+    return [picture for one in several for picture in pictures_of(one)]
+
+
+def _named(name: str, content: Any) -> _core.Picture:
+    if isinstance(content, (bytes, bytearray, memoryview)):
+        return _core.picture_of_bytes(bytes(content), name)
+    return _core.picture_of_pixels(_pixels(content), name)
+
+
+def _pixels(given: Any) -> NDArray[np.uint8]:
+    pixels = np.asarray(given)
+    if pixels.dtype != np.uint8:
+        raise ValueError(f"pixels must be uint8, from 0 to 255, not {pixels.dtype}")
+    if pixels.ndim == 2:
+        pixels = np.repeat(pixels[:, :, None], 3, axis=2)
+    if pixels.ndim != 3 or pixels.shape[2] != 3:
+        raise ValueError(f"pixels must be [height, width, 3] or [height, width], not {list(pixels.shape)}")
+    return np.ascontiguousarray(pixels)
+
+
+def _store(given: Any) -> Optional[FeatureStore]:
+    if isinstance(given, FeatureStore):
+        return given
+    if isinstance(given, (str, os.PathLike)) and (Path(given) / "store.json").exists():
+        return FeatureStore(os.fspath(given))
+    return None
+
+
+def _usual_split(store: FeatureStore) -> str:
+    return next(iter(store.splits)) if len(store.splits) == 1 else "novel"
+
+
+def _looking(backbone: Optional[str], device: str, skip_bad: bool, threads: Optional[int]) -> _core.Looking:
+    return _core.Looking(os.fspath(backbone) if backbone else "", device, skip_bad, _threads(threads))
+
+
+def _threads(threads: Optional[int]) -> int:
+    return _core.available_threads() if threads is None else threads
+
+
+def _warn(looking: _core.Looking) -> None:
+    for skipped in looking.skipped:
+        warnings.warn(f"skipped {skipped}", stacklevel=3)
+    if looking.warning:
+        warnings.warn(looking.warning, stacklevel=3)

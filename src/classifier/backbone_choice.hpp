@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "deepvoro/classifier/picture_options.hpp"
+#include "deepvoro/image/picture.hpp"
+
+namespace deepvoro {
+
+// Whether a picture is a drawing: grey, and at least half of it is paper, white or black.
+[[nodiscard]] bool is_drawing(const Image& image);
+
+// Whether a picture has colours that are none of light or paper: strong ones in a tenth of it.
+[[nodiscard]] bool is_coloured(const Image& image);
+
+// quickdraw-conv4 for drawings, resnet50 for anything else. Pictures that cannot be read have no
+// say.
+[[nodiscard]] BackboneChoice suitable_backbone(std::span<const Picture> pictures);
+
+// Where most pictures have colours and the backbone is quickdraw-conv4, which has never seen any.
+[[nodiscard]] std::optional<std::string> warning_of_colours(const std::string& backbone,
+                                                            std::size_t coloured,
+                                                            std::size_t pictures);
+
+}  // namespace deepvoro

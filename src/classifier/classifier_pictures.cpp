@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "backbone_choice.hpp"
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/image/view.hpp"
+#include "state.hpp"
+
+// What a classifier does with pictures: it looks at them, and goes on with features.
+namespace deepvoro {
+namespace {
+
+// Enough that threads seldom wait for the slowest picture, few enough that answers come soon.
+constexpr std::size_t kPicturesPerThread = 64;
+
+// Adds pictures to samples, each with the label that `label_of` gives its number.
+PictureNetworks::Receiver added_to(NamedSamples& samples, std::span<const Picture> pictures,
+                                   const std::function<std::size_t(std::size_t)>& label_of) {
+  return [&samples, pictures, label_of](const SeenPictures& seen) {
+    for (const std::size_t i : seen.numbers) {
+      samples.labels.push_back(label_of(i));
+      samples.names.push_back(pictures[i].name);
+    }
+    samples.views = seen.views;
+  };
+}
+
+}  // namespace
+
+Classifier Classifier::fit_pictures(const std::filesystem::path& collection,
+                                    const PictureFit& options) {
+  check_number_of_views(options.views);
+  return fit_pictures(labelled_pictures_at(collection), options);
+}
+
+Classifier Classifier::fit_pictures(const LabelledPictures& pictures, const PictureFit& options) {
+  const std::span<const Picture> all = pictures.pictures;
+  const PictureOptions& looking = options.pictures;
+  check_number_of_views(options.views);
+  if (pictures.labels.size() != all.size()) throw usage_error("every picture needs one label");
+  if (all.empty()) throw data_error("there are no pictures, so there is nothing to tell apart");
+
+  const BackboneChoice choice = looking.backbone.empty()
+                                    ? suitable_backbone(all)
+                                    : BackboneChoice{looking.backbone, "as asked for"};
+  if (looking.events.loading) looking.events.loading(choice.name);
+  OpenedBackbone backbone = open_backbone(choice.name, looking.device);
+  const FeatureOrigin origin = backbone.origin;
+  std::vector<std::string> views;
+  for (const View& view :
+       parse_views(options.views, SizeRule::release, backbone.network->input_size()))
+    views.push_back(name(view));
+  auto networks = std::make_unique<PictureNetworks>(std::move(backbone), views);
+  if (looking.events.loaded) looking.events.loaded(choice, views.size());
+
+  NamedSamples samples{.classes = pictures.classes, .dim = networks->dim()};
+  networks->look_at(all, all.size(), looking,
+                    added_to(samples, all, [&](std::size_t i) { return pictures.labels[i]; }));
+  return fit(samples, {views, options.pool, origin},
+             std::make_shared<NetworkSlot>(std::move(networks), looking.device), looking.threads);
+}
+
+Classifier Classifier::with_pictures(const std::string& class_name,
+                                     std::span<const Picture> pictures,
+                                     const PictureOptions& options) const {
+  NamedSamples samples{.classes = {class_name}, .dim = dim()};
+  state_->networks->use(origin(), views(), options, [&](PictureNetworks& networks) {
+    networks.look_at(pictures, pictures.size(), options,
+                     added_to(samples, pictures, [](std::size_t) { return std::size_t{0}; }));
+  });
+  return with(samples, options.threads);
+}
+
+std::vector<Prediction> Classifier::predict(std::span<const Picture> pictures,
+                                            const PictureOptions& options) const {
+  std::vector<Prediction> predictions;
+  predict(
+      pictures,
+      [&](std::size_t, const Prediction& prediction) { predictions.push_back(prediction); },
+      options);
+  return predictions;
+}
+
+void Classifier::predict(std::span<const Picture> pictures, const AnswerListener& on_answer,
+                         const PictureOptions& options) const {
+  const std::size_t at_once = kPicturesPerThread * std::max(1U, options.threads);
+  state_->networks->use(origin(), views(), options, [&](PictureNetworks& networks) {
+    networks.look_at(pictures, at_once, options, [&](const SeenPictures& seen) {
+      const NamedSamples queries{.views = seen.views, .dim = dim()};
+      const std::vector<Prediction> predictions = predict(queries.rows(), options.threads);
+      for (std::size_t i = 0; i < predictions.size(); ++i)
+        on_answer(seen.numbers[i], predictions[i]);
+    });
+  });
+}
+
+Explanation Classifier::explain(const Picture& picture, std::size_t neighbours,
+                                const PictureOptions& options) const {
+  Explanation explanation;
+  state_->networks->use(origin(), views(), options, [&](PictureNetworks& networks) {
+    networks.look_at({&picture, 1}, 1, options, [&](const SeenPictures& seen) {
+      const std::vector<std::span<const float>> query(seen.views.begin(), seen.views.end());
+      explanation = explain(query, neighbours);
+    });
+  });
+  return explanation;
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,156 @@
+#include "picture_networks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "backbone_choice.hpp"
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
+#include "deepvoro/core/stopwatch.hpp"
+#include "deepvoro/image/decode.hpp"
+#include "deepvoro/image/view.hpp"
+#include "features/formats/half.hpp"
+
+namespace deepvoro {
+namespace {
+
+// More would need too much memory.
+constexpr unsigned kMostNetworks = 16;
+
+std::vector<View> parsed(const std::vector<std::string>& names) {
+  std::vector<View> views;
+  for (const std::string& text : names) views.push_back(view_named(text));
+  return views;
+}
+
+Error with_advice(const Error& error) {
+  return data_error(fmt::format("{}; `skip_bad` leaves such pictures out", error.what()));
+}
+
+// Before hours of work that such a file would end.
+void check_kinds(std::span<const Picture> pictures) {
+  try {
+    for (const Picture& picture : pictures)
+      if (!picture.file.empty()) check_begins_like_a_picture(picture.file);
+  } catch (const Error& error) {
+    throw with_advice(error);
+  }
+}
+
+struct SeenPicture {
+  std::vector<Image> views;
+  std::string reason;  // why it could not be read; empty if it could
+};
+
+SeenPicture seen(const Picture& picture, const Embedder& embedder, bool skip_bad) {
+  try {
+    return {embedder.seen(picture.read()), {}};
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+    if (!skip_bad) throw with_advice(error);
+    return {{}, error.what()};
+  }
+}
+
+}  // namespace
+
+struct PictureNetworks::Run {
+  std::span<const Picture> pictures;
+  const PictureOptions& options;
+  unsigned threads;
+  std::atomic<std::size_t> done = 0;
+  std::atomic<std::size_t> coloured = 0;
+  std::vector<std::string> skipped = {};
+};
+
+PictureNetworks::PictureNetworks(OpenedBackbone backbone, const std::vector<std::string>& views)
+    : backbone_(std::move(backbone)), networks_(kMostNetworks), embedders_(kMostNetworks) {
+  embedders_.front().emplace(*backbone_.network, parsed(views));
+}
+
+// A thread asks for its own alone.
+Embedder& PictureNetworks::embedder(unsigned worker) {
+  std::optional<Embedder>& embedder = embedders_[worker];
+  if (!embedder) {
+    networks_[worker] = backbone_library().open(backbone_.file, {.device = backbone_.device});
+    embedder.emplace(*networks_[worker], embedders_.front()->views());
+  }
+  return *embedder;
+}
+
+void PictureNetworks::look_at(std::span<const Picture> pictures, std::size_t at_once,
+                              const PictureOptions& options, const Receiver& receive) {
+  if (!options.skip_bad) check_kinds(pictures);
+  const Stopwatch looking;
+  Run run{pictures, options, std::clamp(options.threads, 1U, kMostNetworks)};
+  std::size_t readable = 0;
+  for (std::size_t begin = 0; begin < pictures.size(); begin += at_once) {
+    const SeenPictures some =
+        look_at_some(run, begin, begin + std::min(at_once, pictures.size() - begin));
+    readable += some.numbers.size();
+    if (!some.numbers.empty()) receive(some);
+  }
+  if (options.events.looked)
+    options.events.looked(
+        {.pictures = readable,
+         .skipped = std::move(run.skipped),
+         .warning = warning_of_colours(backbone_.origin.backbone, run.coloured, readable),
+         .seconds = looking.seconds()});
+  if (readable == 0) throw data_error("not one of the pictures can be read");
+}
+
+SeenPictures PictureNetworks::look_at_some(Run& run, std::size_t begin, std::size_t end) {
+  std::vector<std::vector<std::uint16_t>> features(end - begin);  // [views x dim] of each
+  std::vector<std::string> reasons(end - begin);
+  const Progress& progress = run.options.events.progress;
+  parallel_for(run.threads, end - begin, 1, [&](std::size_t i, std::size_t, unsigned worker) {
+    Embedder& own = embedder(worker);
+    const Picture& picture = run.pictures[begin + i];
+    SeenPicture looked_at = seen(picture, own, run.options.skip_bad);
+    reasons[i] = looked_at.reason;
+    if (looked_at.reason.empty()) {
+      run.coloured += is_coloured(looked_at.views.front()) ? 1U : 0U;
+      features[i] = own.embed(std::move(looked_at.views), picture.where);
+    }
+    const std::size_t count = ++run.done;
+    if (progress && worker == 0)
+      progress(static_cast<double>(count) / static_cast<double>(run.pictures.size()));
+  });
+
+  SeenPictures result;
+  result.views.resize(embedders_.front()->views().size());
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (!reasons[i].empty()) {
+      run.skipped.push_back(reasons[i]);
+      continue;
+    }
+    result.numbers.push_back(begin + i);
+    for (std::size_t v = 0; v < result.views.size(); ++v)
+      for (std::size_t c = 0; c < dim(); ++c)
+        result.views[v].push_back(half_to_float(features[i][v * dim() + c]));
+  }
+  return result;
+}
+
+void NetworkSlot::use(const FeatureOrigin& origin, const std::vector<std::string>& views,
+                      const PictureOptions& options, const Work& work) {
+  const std::scoped_lock lock(guard_);
+  const std::string& name = options.backbone.empty() ? origin.backbone : options.backbone;
+  std::shared_ptr<PictureNetworks> networks = networks_;
+  if (!networks || elsewhere_ != options.backbone || device_ != options.device) {
+    if (options.events.loading) options.events.loading(name);
+    networks = std::make_shared<PictureNetworks>(
+        open_backbone_of(origin, options.backbone, options.device), views);
+    networks_ = networks;
+    elsewhere_ = options.backbone;
+    device_ = options.device;
+  }
+  if (options.events.loaded)
+    options.events.loaded({name, "as the classifier was fitted"}, views.size());
+  work(*networks);
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace deepvoro {
+
+// A text of the library as users of the program know it: where it names an option by its field,
+// `top_k`, this names the flag, --top-k.
+[[nodiscard]] std::string with_flags(const std::string& text);
+
+}  // namespace deepvoro

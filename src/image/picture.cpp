@@ -1,0 +1,87 @@
+#include "deepvoro/image/picture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/sha256.hpp"
+#include "datasets/picture_source.hpp"
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/image/dataset.hpp"
+#include "deepvoro/image/decode.hpp"
+
+namespace deepvoro {
+namespace {
+
+namespace fs = std::filesystem;
+
+Picture picture_from_file(const fs::path& file, std::string name) {
+  return {std::move(name), file.string(), [file] { return read_image(file); }, file};
+}
+
+std::string short_hash(std::span<const std::byte> bytes) {
+  constexpr std::size_t digits = 16;
+  return sha256_hex(bytes).substr(0, digits);
+}
+
+}  // namespace
+
+Picture picture_from_bytes(std::vector<std::byte> file, std::string name) {
+  if (name.empty()) name = short_hash(file);
+  const auto shared = std::make_shared<const std::vector<std::byte>>(std::move(file));
+  return {name, name, [shared, name] { return decode_image(*shared, name); }};
+}
+
+Picture picture_from_pixels(Image pixels, std::string name) {
+  if (pixels.width == 0 || pixels.height == 0 ||
+      pixels.pixels.size() != pixels.width * pixels.height * 3)
+    throw usage_error(
+        fmt::format("a picture of {} x {} pixels has {} bytes; three per pixel are needed",
+                    pixels.width, pixels.height, pixels.pixels.size()));
+  if (name.empty())
+    name = fmt::format("{}x{}-{}", pixels.width, pixels.height,
+                       short_hash(std::as_bytes(std::span(pixels.pixels))));
+  const auto shared = std::make_shared<const Image>(std::move(pixels));
+  return {name, name, [shared] { return *shared; }};
+}
+
+std::vector<Picture> pictures_at(const fs::path& path) {
+  std::error_code unreadable;
+  if (!fs::exists(path, unreadable))
+    throw data_error(fmt::format("{}: there is no such file or folder", path.string()));
+  if (!fs::is_directory(path, unreadable))
+    return {picture_from_file(path, path.filename().string())};
+  std::vector<Picture> pictures;
+  try {
+    for (const auto& entry : fs::recursive_directory_iterator(path))
+      if (has_picture_name(entry.path()) && !entry.is_directory())
+        pictures.push_back(picture_from_file(
+            entry.path(), entry.path().lexically_relative(path).generic_string()));
+  } catch (const fs::filesystem_error& error) {
+    throw data_error(
+        fmt::format("{}: cannot be read: {}", error.path1().string(), error.code().message()));
+  }
+  if (pictures.empty())
+    throw data_error(fmt::format(
+        "{}: holds no pictures, files that end in .jpg, .jpeg or .png, not even in its folders",
+        path.string()));
+  std::ranges::sort(pictures, {}, &Picture::name);
+  return pictures;
+}
+
+LabelledPictures labelled_pictures_at(const fs::path& collection) {
+  const ImageDataset dataset = ImageDataset::open(collection);
+  LabelledPictures all{.classes = dataset.classes(), .labels = {}, .pictures = {}};
+  for (std::size_t i = 0; i < dataset.size(); ++i) {
+    const std::string where = dataset.name(i);
+    const std::string folder = dataset.classes()[dataset.label(i)] + "/";
+    all.labels.push_back(dataset.label(i));
+    all.pictures.push_back({where.starts_with(folder) ? where.substr(folder.size()) : where, where,
+                            [dataset, i] { return dataset.read(i); }});
+  }
+  return all;
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,107 @@
+#include "deepvoro/image/picture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "expect_error.hpp"
+#include "test_pictures.hpp"
+#include "test_store.hpp"
+
+namespace deepvoro {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::expect_error;
+using testing::png_bytes;
+using testing::random_picture;
+using testing::TemporaryFolder;
+using testing::write_file;
+
+std::vector<std::byte> as_bytes(const std::string& text) {
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+std::vector<std::string> names_of(const std::vector<Picture>& pictures) {
+  std::vector<std::string> names;
+  for (const Picture& picture : pictures) names.push_back(picture.name);
+  return names;
+}
+
+TEST(Picture, BytesAndPixelsShowTheSame) {
+  const Image image = random_picture(9, 7, 1);
+  const Picture bytes = picture_from_bytes(as_bytes(png_bytes(image)), "door");
+  const Picture pixels = picture_from_pixels(image, "camera");
+  EXPECT_EQ(bytes.read(), image);
+  EXPECT_EQ(pixels.read(), image);
+  EXPECT_EQ(bytes.name, "door");
+  EXPECT_EQ(pixels.where, "camera");
+  EXPECT_TRUE(bytes.file.empty());
+  Image again;
+  std::thread([&] { again = Picture(bytes).read(); }).join();
+  EXPECT_EQ(again, image);
+}
+
+TEST(Picture, InMemoryItIsCalledByWhatItShows) {
+  const Image image = random_picture(9, 7, 1);
+  EXPECT_EQ(picture_from_pixels(image).name, picture_from_pixels(Image(image)).name);
+  EXPECT_NE(picture_from_pixels(image).name, picture_from_pixels(random_picture(9, 7, 2)).name);
+  // The same bytes in another shape are another picture.
+  EXPECT_NE(picture_from_pixels({2, 3, std::vector<std::uint8_t>(18)}).name,
+            picture_from_pixels({3, 2, std::vector<std::uint8_t>(18)}).name);
+  const std::vector<std::byte> file = as_bytes(png_bytes(image));
+  EXPECT_EQ(picture_from_bytes(file).name, picture_from_bytes(file).name);
+  EXPECT_FALSE(picture_from_bytes(file).name.empty());
+}
+
+TEST(Picture, BadBytesAreToldWhenTheyAreRead) {
+  const Picture text = picture_from_bytes(as_bytes("no picture"), "door");
+  expect_error(ErrorKind::data, {"door", "neither a JPEG nor a PNG"}, [&] { (void)text.read(); });
+  const std::string whole = png_bytes(random_picture(9, 7, 1));
+  const Picture cut = picture_from_bytes(as_bytes(whole.substr(0, whole.size() / 2)), "door");
+  expect_error(ErrorKind::data, {"door"}, [&] { (void)cut.read(); });
+}
+
+TEST(Picture, PixelsMustBeAsManyAsTheSizeSays) {
+  for (const Image& wrong : {Image{2, 2, std::vector<std::uint8_t>(11)}, Image{0, 2, {}},
+                             Image{2, 0, {}}, Image{1, 1, std::vector<std::uint8_t>(6)}})
+    expect_error(ErrorKind::usage, {"three per pixel"},
+                 [&] { (void)picture_from_pixels(wrong, "door"); });
+}
+
+TEST(Picture, AFolderHoldsThoseBelowItToo) {
+  const TemporaryFolder folder;
+  const std::string png = png_bytes(random_picture(5, 5, 3));
+  fs::create_directories(folder / "b");
+  for (const char* file : {"b/2.png", "a.JPG", "c.png", "notes.txt", ".hidden.png"})
+    write_file(folder / file, png);
+  const std::vector<Picture> pictures = pictures_at(folder.path());
+  EXPECT_EQ(names_of(pictures), (std::vector<std::string>{"a.JPG", "b/2.png", "c.png"}));
+  EXPECT_EQ(pictures[1].where, (folder / "b/2.png").string());
+  EXPECT_EQ(pictures[1].file, folder / "b/2.png");
+  EXPECT_EQ(pictures[1].read(), random_picture(5, 5, 3));
+  EXPECT_EQ(names_of(pictures_at(folder / "notes.txt")), std::vector<std::string>{"notes.txt"});
+  fs::create_directories(folder / "empty");
+  expect_error(ErrorKind::data, {"empty", "no pictures"},
+               [&] { (void)pictures_at(folder / "empty"); });
+  expect_error(ErrorKind::data, {"absent", "no such file"},
+               [&] { (void)pictures_at(folder / "absent"); });
+}
+
+TEST(Picture, ThoseOfACollectionHaveTheirClasses) {
+  const TemporaryFolder folder;
+  for (std::uint32_t i = 0; const char* file : {"owl/1.png", "owl/2.png", "jay/1.png"}) {
+    fs::create_directories((folder / file).parent_path());
+    write_file(folder / file, png_bytes(random_picture(5, 5, i++)));
+  }
+  const LabelledPictures all = labelled_pictures_at(folder.path());
+  EXPECT_EQ(all.classes, (std::vector<std::string>{"jay", "owl"}));
+  EXPECT_EQ(all.labels, (std::vector<std::size_t>{0, 1, 1}));
+  EXPECT_EQ(names_of(all.pictures), (std::vector<std::string>{"1.png", "1.png", "2.png"}));
+  EXPECT_EQ(all.pictures[0].where, "jay/1.png");
+  EXPECT_EQ(all.pictures[0].read(), random_picture(5, 5, 2));
+}
+
+}  // namespace
+}  // namespace deepvoro

@@ -1,0 +1,266 @@
+"""deepvoro.Classifier gives the files and the answers of the program."""
+import inspect
+import json
+import shutil
+import threading
+
+import deepvoro
+import numpy as np
+import pytest
+from PIL import Image
+
+pytest.importorskip("torch", reason="apt-get install python3-torch")
+from test_classifier_pictures import fit, fitted, model, pictures  # noqa: E402, F401
+
+
+@pytest.fixture
+def program_of(request):
+    """The program, under a name that is not the module's."""
+    return request.getfixturevalue("deepvoro")
+
+
+@pytest.fixture
+def file(fit):  # noqa: F811
+    return fit()
+
+
+def queries(folder):
+    return sorted((folder / "query").rglob("*.png"))
+
+
+def answers_of_program(program, file, *arguments):
+    process = program("predict", file, *arguments, "--json")
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
+
+
+def same(predictions, rows):
+    """Bit for bit: the program prints numbers so that they can be read back."""
+    assert [p.picture for p in predictions] == [row["file"] for row in rows]
+    assert [p.label for p in predictions] == [row["class"] for row in rows]
+    assert [p.probabilities for p in predictions] == [row["probabilities"] for row in rows]
+
+
+def pixels_of(file):
+    return np.asarray(Image.open(file).convert("RGB"))
+
+
+def test_a_file_of_the_program_is_loaded_and_asked(program_of, file, pictures):  # noqa: F811
+    rows = answers_of_program(program_of, file, pictures / "query")
+    classifier = deepvoro.Classifier.load(file)
+    same(classifier.predict([str(file) for file in queries(pictures)]), rows)
+    same(classifier.predict(queries(pictures)[0]), rows[:1])
+    same(classifier.predict(pictures / "query", threads=1), rows)
+    rejected = answers_of_program(program_of, file, pictures / "query", "--reject")
+    assert [p.unknown for p in classifier.predict(pictures / "query")] == [row["class"] == "unknown" for row in rejected]
+
+
+def test_pictures_in_memory_have_the_answers_of_their_files(file, pictures):  # noqa: F811
+    classifier = deepvoro.Classifier.load(file)
+    for picture in queries(pictures)[::3]:
+        [expected] = classifier.predict(picture)
+        pixels = pixels_of(picture)
+        wide = np.zeros((*pixels.shape[:2], 6), np.uint8)
+        wide[:, :, ::2] = pixels
+        kinds = [picture.read_bytes(), bytearray(picture.read_bytes()), pixels, wide[:, :, ::2],
+                 Image.open(picture).convert("RGB"), ("mine", pixels), ("mine", picture.read_bytes())]
+        for answer in classifier.predict(kinds):
+            assert (answer.probabilities, answer.influence) == (expected.probabilities, expected.influence)
+        assert [a.picture for a in classifier.predict(kinds)][-2:] == ["mine", "mine"]
+    # The same picture has the same name whenever it comes.
+    names = [answer.picture for answer in classifier.predict([pixels, pixels.copy(), pixels[::-1]])]
+    assert names[0] == names[1] != names[2]
+    grey = np.arange(2000, dtype=np.uint8).reshape(40, 50)
+    assert classifier.predict(grey)[0].influence == classifier.predict(np.dstack([grey] * 3))[0].influence
+
+
+def test_fitting_gives_the_file_of_the_program(fit, pictures, model, tmp_path):  # noqa: F811
+    for views in ("1", "s32_r0_f0,s40_r90_f1"):
+        wanted = fit("--views", views, name="wanted").read_bytes()
+        classifier = deepvoro.Classifier.fit(pictures / "support", views=views, backbone=model)
+        classifier.save(tmp_path / "mine.dv")
+        assert (tmp_path / "mine.dv").read_bytes() == wanted
+    by_class = {name: sorted((pictures / "support" / name).iterdir()) for name in ("cat", "ant", "bee")}
+    classifier = deepvoro.Classifier.fit(by_class, views=["s32_r0_f0", "s40_r90_f1"], backbone=str(model))
+    classifier.save(tmp_path / "mine.dv")
+    assert (tmp_path / "mine.dv").read_bytes() == wanted
+    assert classifier.classes == ["ant", "bee", "cat"]
+    assert classifier.pictures == {name: [file.name for file in files] for name, files in sorted(by_class.items())}
+    assert classifier.views == ["s32_r0_f0", "s40_r90_f1"] and classifier.backbone == str(model)
+    assert len(classifier.members) == 16
+    assert classifier.temperature > 0 > classifier.threshold
+
+
+def test_adding_and_removing_are_those_of_the_program(program_of, fit, pictures, tmp_path):  # noqa: F811
+    file = fit()
+    before = file.read_bytes()
+    classifier = deepvoro.Classifier.load(file)
+    assert classifier.add("dog", pictures / "query/ant") is classifier
+    process = program_of("add", file, "dog", pictures / "query/ant")
+    assert process.returncode == 0, process.stderr
+    classifier.save(tmp_path / "mine.dv")
+    assert (tmp_path / "mine.dv").read_bytes() == file.read_bytes() != before
+    classifier.remove("dog").save(tmp_path / "mine.dv")
+    assert (tmp_path / "mine.dv").read_bytes() == before
+
+
+def test_pictures_in_memory_can_come_at_once_or_one_by_one(model, pictures, tmp_path):  # noqa: F811
+    arrays = {name: [pixels_of(file) for file in sorted((pictures / "query" / name).iterdir())] for name in ("ant", "bee")}
+    at_once = deepvoro.Classifier.fit(arrays, views=1, backbone=model)
+    one_by_one = deepvoro.Classifier.fit({"bee": arrays["bee"][2]}, views=1, backbone=model)
+    one_by_one.add("ant", arrays["ant"][::-1]).add("bee", arrays["bee"][:2])
+    at_once.save(tmp_path / "a.dv")
+    one_by_one.save(tmp_path / "b.dv")
+    assert (tmp_path / "a.dv").read_bytes() == (tmp_path / "b.dv").read_bytes()
+    with pytest.raises(ValueError, match="twice"):
+        one_by_one.add("bee", arrays["bee"][0])
+    one_by_one.save(tmp_path / "b.dv")
+    assert (tmp_path / "a.dv").read_bytes() == (tmp_path / "b.dv").read_bytes()
+
+
+def test_explanations_are_those_of_the_program(program_of, file, pictures):  # noqa: F811
+    picture = pictures / "query/bee/1.png"
+    explained = json.loads(program_of("explain", file, picture, "--json", "--neighbours", 3).stdout)
+    mine = deepvoro.Classifier.load(file).explain(picture, neighbours=3)
+    assert mine.prediction.label == explained["class"] and mine.prediction.unknown == explained["unknown"]
+    assert mine.prediction.probabilities == explained["probabilities"]
+    assert mine.prediction.influence == explained["influence"]
+    for level in ("views", "transformations", "geometries"):
+        assert [vars(part) for part in getattr(mine, level)] == explained[level]
+    assert [(n.label, n.name, n.distance) for n in mine.neighbours] == [
+        (n["class"], n["name"], n["distance"]) for n in explained["neighbours"]]
+    with pytest.raises(ValueError, match="one picture, not 9"):
+        deepvoro.Classifier.load(file).explain(pictures / "query")
+
+
+def test_answers_are_told_as_they_are_found(file, pictures):  # noqa: F811
+    classifier = deepvoro.Classifier.load(file)
+    expected = classifier.predict(pictures / "query")
+    told = []
+    assert classifier.predict(pictures / "query", told.append) == []
+    assert told == expected
+    # Whoever is told may ask again, and may stop it.
+    inner = []
+    classifier.predict(queries(pictures)[:2], lambda answer: inner.extend(classifier.predict(answer.picture)))
+    assert inner == expected[:2]
+
+    class Enough(Exception):
+        pass
+
+    def stop(answer):
+        raise Enough
+
+    with pytest.raises(Enough):
+        classifier.predict(pictures / "query", stop)
+    assert classifier.predict(queries(pictures)[0]) == expected[:1]
+
+
+def test_more_pictures_than_are_looked_at_at_once(file, pictures):  # noqa: F811
+    classifier = deepvoro.Classifier.load(file)
+    picture = queries(pictures)[4]
+    [expected] = classifier.predict(picture)
+    answers = classifier.predict([("x", picture.read_bytes())] * 140, threads=1)
+    assert len(answers) == 140 and all(answer.influence == expected.influence for answer in answers)
+
+
+def test_threads_of_python_share_a_classifier(file, pictures):  # noqa: F811
+    classifier = deepvoro.Classifier.load(file)
+    expected = classifier.predict(pictures / "query")
+    found = [None] * 4
+
+    def ask(i):
+        found[i] = classifier.predict(pictures / "query")
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(len(found))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * len(found)
+
+
+def test_bad_pictures_are_errors_or_skipped(file, pictures, tmp_path):  # noqa: F811
+    classifier = deepvoro.Classifier.load(file)
+    good = queries(pictures)[0]
+    (tmp_path / "bad.png").write_bytes(b"no picture")
+    for bad, word in ((tmp_path / "bad.png", "bad.png"), (b"no picture", "neither a JPEG nor a PNG")):
+        with pytest.raises(ValueError, match=word):
+            classifier.predict([good, bad])
+        with pytest.warns(UserWarning, match="skipped .*neither a JPEG nor a PNG"):
+            answers = classifier.predict([bad, good, bad], skip_bad=True)
+        assert [answers[0], answers[2]] == [None, None] and answers[1] == classifier.predict(good)[0]
+        with pytest.raises(ValueError, match="not one of the pictures"):
+            classifier.predict([bad], skip_bad=True)
+    with pytest.raises(ValueError, match="no such file"):
+        classifier.predict(tmp_path / "absent.png")
+
+
+@pytest.mark.parametrize(("wrong", "error", "word"), [
+    (np.zeros((8, 8, 3)), ValueError, "uint8"),
+    (np.zeros((8, 8, 4), np.uint8), ValueError, "height, width, 3"),
+    (np.zeros((0, 8, 3), np.uint8), ValueError, "0 pixels"),
+    (3, TypeError, "int is not a picture"),
+    ([None], TypeError, "NoneType is not a picture"),
+])
+def test_what_is_no_picture_is_told(file, wrong, error, word):
+    with pytest.raises(error, match=word):
+        deepvoro.Classifier.load(file).predict(wrong)
+
+
+def test_wrong_arguments_are_told(file, pictures, model, tmp_path):  # noqa: F811
+    with pytest.raises(TypeError, match="Classifier.fit or Classifier.load"):
+        deepvoro.Classifier("birds.dv")
+    with pytest.raises(ValueError, match="1, 4, 8, 16 and 64"):
+        deepvoro.Classifier.fit(pictures / "support", views=3, backbone=model)
+    with pytest.raises(ValueError, match="No such file"):
+        deepvoro.Classifier.load(tmp_path / "absent.dv")
+    classifier = deepvoro.Classifier.load(file)
+    with pytest.raises(ValueError, match="no class 'emu'"):
+        classifier.remove("emu")
+    with pytest.raises(ValueError, match="nothing to tell apart"):
+        deepvoro.Classifier.fit({}, backbone=model)
+    other = tmp_path / "other.safetensors"
+    shutil.copy(model, other)
+    other.write_bytes(other.read_bytes()[:-4] + b"\0\0\0\1")
+    with pytest.raises(ValueError, match="is not the one"):
+        classifier.predict(queries(pictures)[0], backbone=other)
+
+
+def test_feature_stores_are_taken_too(program_of, file, pictures, model, tmp_path):  # noqa: F811
+    flags = ("--model", model, "--views", "4", "--out", tmp_path / "store")
+    assert program_of("extract", pictures / "support", *flags).returncode == 0
+    wanted = tmp_path / "wanted.dv"
+    assert program_of("fit", tmp_path / "store", "--out", wanted).returncode == 0
+    for support in (tmp_path / "store", deepvoro.FeatureStore(tmp_path / "store")):
+        classifier = deepvoro.Classifier.fit(support)
+        classifier.save(tmp_path / "mine.dv")
+        assert (tmp_path / "mine.dv").read_bytes() == wanted.read_bytes()
+    assert classifier.backbone is None
+    same(classifier.predict(tmp_path / "store"), answers_of_program(program_of, wanted, tmp_path / "store"))
+    told = []
+    assert classifier.predict(tmp_path / "store", told.append, split="novel") == []
+    assert told == classifier.predict(tmp_path / "store")
+    without = classifier.remove("bee")
+    assert without.add("bee", tmp_path / "store").classes == ["ant", "bee", "cat"]
+    classifier.save(tmp_path / "mine.dv")
+    assert (tmp_path / "mine.dv").read_bytes() == wanted.read_bytes()
+    with pytest.raises(ValueError, match="has its features already"):
+        deepvoro.Classifier.fit(tmp_path / "store", backbone=model)
+    with pytest.raises(ValueError, match="backbone"):
+        classifier.predict(queries(pictures)[0])
+    assert classifier.predict(queries(pictures)[0], backbone=model)[0].label == "ant"
+
+
+def test_the_network_warns_of_what_it_has_never_seen(pictures):  # noqa: F811
+    with pytest.warns(UserWarning, match="7 of 7 pictures have colours"):
+        classifier = deepvoro.Classifier.fit(pictures / "support", backbone="quickdraw-conv4", views=1)
+    with pytest.warns(UserWarning, match="1 of 1 pictures have colours"):
+        classifier.predict(queries(pictures)[0])
+
+
+def test_help_reads_well():
+    for name in ("fit", "load", "save", "add", "remove", "predict", "explain"):
+        method = getattr(deepvoro.Classifier, name)
+        assert inspect.getdoc(method) and inspect.getdoc(method)[0].isupper(), name
+        hints = [p.annotation for n, p in inspect.signature(method).parameters.items() if n not in ("self", "cls")]
+        assert inspect.Signature.empty not in [*hints, inspect.signature(method).return_annotation], name
