@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "core/json_text.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/backbone/collections.hpp"
 #include "deepvoro/backbone/embedder.hpp"
@@ -196,7 +197,7 @@ class Extractor {
 
   void go_on() {
     const FeatureStore store(request_.out);
-    provenance_ = json::parse(store.provenance_json());
+    provenance_ = parse_json(store.provenance_json());
     if (!provenance_.is_object())
       throw data_error(
           fmt::format("{}: does not say what its features were made from; choose another `out`",

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "features/formats/feature_table.hpp"
 #include "features/json_fields.hpp"
@@ -60,7 +61,7 @@ std::string description_json(const ModelDescription& description) {
                 {"input_size", description.input_size},
                 {"mean", description.pixels.mean},
                 {"deviation", description.pixels.deviation},
-                {"recipe", json::parse(description.recipe_json)},
+                {"recipe", parse_json(description.recipe_json)},
                 {"data_sha256", description.data_sha256}};
   if (!description.licence.empty()) document["licence"] = description.licence;
   if (!description.source.empty()) document["source"] = description.source;
@@ -69,7 +70,7 @@ std::string description_json(const ModelDescription& description) {
 }
 
 ModelDescription parse_description(const std::string& text, const std::string& where) {
-  const json document = json::parse(text, nullptr, false);
+  const json document = parse_json(text);
   if (!document.is_object() || document.value("format", json()) != "deepvoro-model")
     throw data_error(fmt::format("{}: is not described as a model of deepvoro", where));
   const JsonFields fields(document, where);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/json_text.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
 #include "ensemble/pool_json.hpp"
@@ -50,7 +51,7 @@ std::string hash_of_values(std::span<const float> values, NumberType type,
 
 // So that a description stays the same when it is read and written again.
 ordered_json with_sorted_keys(const std::string& text) {
-  return ordered_json::parse(json::parse(text).dump());
+  return parse_json(text);
 }
 
 ordered_json describe(const NamedSamples& support, const ClassifierOptions& options,
@@ -106,8 +107,7 @@ class Reader {
   explicit Reader(const std::filesystem::path& path) : where_(path.string()), file_(path) {
     const auto& metadata = file_.metadata();
     const auto description = metadata.find(kDescriptionKey);
-    if (description != metadata.end())
-      description_ = json::parse(description->second, nullptr, false);
+    if (description != metadata.end()) description_ = parse_json(description->second);
     if (!description_.is_object() || description_.value("format", json()) != kFormat)
       throw data_error(fmt::format("{}: is a .safetensors file of another kind", where_));
     const JsonFields fields(description_, where_);

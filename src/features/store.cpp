@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/json_file.hpp"
+#include "core/json_text.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
@@ -182,7 +182,7 @@ std::string FeatureStore::usual_split() const {
 }
 
 std::string FeatureStore::model_sha256() const {
-  const json provenance = json::parse(provenance_json_, nullptr, false);
+  const json provenance = parse_json(provenance_json_);
   const json model = provenance.is_object() ? provenance.value("model", json()) : json();
   return model.is_string() ? model.get<std::string>() : std::string();
 }

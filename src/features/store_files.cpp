@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "core/json_file.hpp"
+#include "core/json_text.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/features/npy.hpp"
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "core/json_text.hpp"
 #include "deepvoro/classifier/calibration.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
@@ -51,8 +52,8 @@ class Ensemble {
     if (base)
       of_base = samples_of(views, std::get<0>(*base), std::get<1>(*base), std::get<2>(*base));
     const py::gil_scoped_release unlocked;
-    fitted_.emplace(pool_of(nlohmann::json::parse(members), "members"), support,
-                    of_base ? &*of_base : nullptr, Influence(alpha));
+    fitted_.emplace(pool_of(parse_json(members), "members"), support, of_base ? &*of_base : nullptr,
+                    Influence(alpha));
   }
 
   [[nodiscard]] py::array_t<double> influence(const Rows& queries, unsigned threads) const {

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "core/json_file.hpp"
+#include "core/json_text.hpp"
 #include "deepvoro/core/version.hpp"
 #include "deepvoro/kernels/kernels.hpp"
 #include "deepvoro/study/evaluate.hpp"

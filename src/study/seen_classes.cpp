@@ -1,4 +1,5 @@
 #include "deepvoro/study/seen_classes.hpp"
+#include "core/json_text.hpp"
 
 #include <fmt/format.h>
 
@@ -37,7 +38,7 @@ std::string text_of(const json& object, const char* key) {
 
 std::optional<std::string> warning_of_seen_classes(const FeatureStore& store,
                                                    const std::string& split) {
-  const json provenance = json::parse(store.provenance_json(), nullptr, false);
+  const json provenance = parse_json(store.provenance_json());
   const json backbone = provenance.is_object() ? provenance.value("backbone", json()) : json();
   if (!names_imagenet(text_of(backbone, "trained_on")) || !store.has_split(split))
     return std::nullopt;

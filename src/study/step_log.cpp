@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/json_file.hpp"
+#include "core/json_text.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
@@ -35,7 +35,7 @@ std::string first_difference(const json& theirs, const json& ours) {
 }  // namespace
 
 StepLog::StepLog(std::filesystem::path file, const nlohmann::ordered_json& request)
-    : file_(std::move(file)), request_(json::parse(request.dump())) {
+    : file_(std::move(file)), request_(request) {
   std::error_code unreadable;
   if (std::filesystem::exists(file_, unreadable))
     read();

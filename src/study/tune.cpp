@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-#include "core/json_file.hpp"
+#include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/core/version.hpp"

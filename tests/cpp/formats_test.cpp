@@ -77,6 +77,13 @@ class Formats : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
+// A pickle of one operation again and again.
+std::string repeated(std::size_t times, char operation) {
+  std::string pickle(times, operation);
+  pickle += '.';
+  return pickle;
+}
+
 TEST_F(Formats, PicklesOfEveryProtocolAreReadClassByClass) {
   for (const std::string_view hex :
        {samples::kPickle0Hex, samples::kPickle1Hex, samples::kPickle2Hex, samples::kPickle3Hex,
@@ -156,8 +163,8 @@ TEST_F(Formats, PicklesThatAskForMoreThanTheyHoldAreRefused) {
   using namespace std::string_literals;
   EXPECT_NE(problem("x.plk", "\x80\x04\x8e\xff\xff\xff\xff\xff\xff\xff\x7f."s), "");  // bytes
   EXPECT_NE(problem("x.plk", "\x80\x02}r\xff\xff\xff\x7f."s), "");                    // memo
-  EXPECT_NE(problem("x.plk", std::string(2'000'000, 'N') + "."), "");                 // stack
-  EXPECT_NE(problem("x.plk", std::string(100'000, '(') + "."), "");                   // marks
+  EXPECT_NE(problem("x.plk", repeated(2'000'000, 'N')), "");                          // stack
+  EXPECT_NE(problem("x.plk", repeated(100'000, '(')), "");                            // marks
   EXPECT_NE(problem("x.plk", "\x80\x02}q\0h\0h\0s."s), "");  // a dict in itself
   EXPECT_NE(problem("x.plk", ""), "");
   EXPECT_NE(problem("x.plk", "."), "");

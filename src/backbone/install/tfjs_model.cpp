@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "features/json_fields.hpp"
 
@@ -28,7 +29,7 @@ std::vector<std::uint64_t> shape_of(const JsonFields& weight) {
 }  // namespace
 
 TfjsModel::TfjsModel(std::string_view model_json, std::string where) : where_(std::move(where)) {
-  const json document = json::parse(model_json, nullptr, false);
+  const json document = parse_json(model_json);
   if (!document.is_object()) fail("is broken JSON; get the package again");
   const JsonFields top(document, where_);
   for (const json& group : top.list("weightsManifest")) {

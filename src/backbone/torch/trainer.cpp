@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "augmentation.hpp"
+#include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "device.hpp"
 #include "features/json_fields.hpp"
@@ -302,9 +303,8 @@ class Trainer {
           "command, or delete the file to start afresh",
           where));
     const auto found = partial.tensors().metadata().find("training");
-    const json state = found == partial.tensors().metadata().end()
-                           ? json()
-                           : json::parse(found->second, nullptr, false);
+    const json state =
+        found == partial.tensors().metadata().end() ? json() : parse_json(found->second);
     const JsonFields fields(state, where);
     for (const json& entry : fields.list("reports")) reports_.push_back(epoch_report(entry, where));
     best_ = fields.number("best");

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 
@@ -17,7 +18,7 @@ using nlohmann::json;
 constexpr std::size_t kLargestFile = std::size_t{64} << 20U;
 
 std::vector<std::string> json_names(const std::string& text, const std::string& where) {
-  const json list = json::parse(text, nullptr, false);
+  const json list = parse_json(text);
   const auto is_string = [](const json& name) { return name.is_string(); };
   if (!list.is_array() || !std::ranges::all_of(list, is_string))
     throw data_error(fmt::format("{}: is not a JSON list of names", where));

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "half.hpp"
 
@@ -71,7 +72,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file)
   const std::uint64_t length = head_length(bytes, where_);
   data_ = bytes.subspan(kLengthBytes + length);
   const auto* text = reinterpret_cast<const char*>(bytes.data() + kLengthBytes);
-  const json header = json::parse(text, text + length, nullptr, false);
+  const json header = parse_json({text, length});
   if (!header.is_object())
     throw data_error(
         fmt::format("{}: its header is not a JSON object; write the file again", where_));

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/json_file.hpp"
+#include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "picture_source.hpp"
 
