@@ -111,6 +111,19 @@ TEST(ImageDataset, ReadsATarLikeItsFolder) {
   EXPECT_EQ(tar.read(1), kRobin);
 }
 
+// '\0' is how the oldest archives write a file, '7' one that should lie in one piece on the disk.
+TEST(ImageDataset, ReadsFilesOfAllKindsFromATar) {
+  const TemporaryFolder folder;
+  const std::string data = png_bytes(kRobin);
+  write_file(folder / "x.tar", tar_bytes({{"owl/a.png", data, '0'},
+                                          {"owl/b.png", data, '\0'},
+                                          {"owl/c.png", data, '7'},
+                                          {"owl/device.png", "", '3'},
+                                          {"owl/pipe.png", "", '6'}}));
+  EXPECT_EQ(names(ImageDataset::open(folder / "x.tar")),
+            (Names{"owl/a.png", "owl/b.png", "owl/c.png"}));
+}
+
 TEST(ImageDataset, TakesTheFirstFolderThatDiffersForTheClass) {
   const TemporaryFolder folder;
   const auto classes_of = [&](const std::vector<TarMember>& members) {

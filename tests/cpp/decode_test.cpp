@@ -150,5 +150,28 @@ TEST(ExifOrientation, IsUprightWhereTheDataAreBroken) {
   EXPECT_EQ(orientation(nine), 1);
 }
 
+TEST(ExifOrientation, IsAShortOrALongInEitherByteOrder) {
+  const auto big = [](char type, std::string_view value) {
+    return orientation(tiff(std::string("\0\1\x01\x12\0", 5) + type + std::string("\0\0\0\1", 4) +
+                            std::string(value)));
+  };
+  const auto little = [](char type, std::string_view value) {
+    return orientation(std::string("II*\0\x08\0\0\0\1\0\x12\x01", 12) + type +
+                       std::string("\0\1\0\0\0", 5) + std::string(value));
+  };
+  using std::string_view_literals::operator""sv;
+  EXPECT_EQ(big(3, "\0\6\0\0"sv), 6);
+  EXPECT_EQ(big(4, "\0\0\0\6"sv), 6);
+  EXPECT_EQ(little(3, "\6\0\0\0"sv), 6);
+  EXPECT_EQ(little(4, "\6\0\0\0"sv), 6);
+  for (const char type : {0, 1, 2, 5, 7, 11, 12}) {
+    EXPECT_EQ(big(type, "\0\6\0\6"sv), 1) << int{type};
+    EXPECT_EQ(little(type, "\6\0\0\0"sv), 1) << int{type};
+  }
+  // A long that a short would be cut out of.
+  EXPECT_EQ(big(4, "\0\6\0\0"sv), 1);
+  EXPECT_EQ(little(4, "\6\0\1\0"sv), 1);
+}
+
 }  // namespace
 }  // namespace deepvoro

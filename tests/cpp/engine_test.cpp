@@ -349,20 +349,42 @@ TEST(EvaluateEnsemble, DoesNotDependOnTheOrderOfTheMembersBeyondRounding) {
 }
 
 TEST(FieldBatches, CoverAllEpisodesInFieldsOfBoundedSize) {
-  EpisodeList episodes({.ways = 100, .shots = 1, .queries = 1000});
-  const std::vector<SampleIndex> way(1001);
-  for (std::size_t i = 0; i < 100 * 30; ++i) episodes.append_way(way);
-  const auto batches = field_batches(episodes);
+  EpisodeList episodes({.ways = 3, .shots = 1, .queries = 2});
+  const std::vector<SampleIndex> way(3);
+  for (std::size_t i = 0; i < 3 * 7; ++i) episodes.append_way(way);
+  constexpr std::size_t of_episode = 3 * 3 * 2 * sizeof(double);
+  std::vector<std::size_t> begins;
   std::size_t covered = 0;
-  for (const EpisodeRange& batch : batches) {
+  for (const EpisodeRange& batch : field_batches(episodes, 2 * of_episode)) {
     EXPECT_EQ(batch.begin, covered);
-    EXPECT_LT(batch.begin, batch.end);
-    EXPECT_LE((batch.end - batch.begin) * 100 * 1000 * 100 * sizeof(double), std::size_t{1} << 30U);
+    begins.push_back(batch.begin);
     covered = batch.end;
   }
-  EXPECT_EQ(covered, 30U);
-  EXPECT_GT(batches.size(), 1U);
-  EXPECT_TRUE(field_batches(EpisodeList({})).empty());
+  EXPECT_EQ(covered, 7U);
+  EXPECT_EQ(begins, (std::vector<std::size_t>{0, 2, 4, 6}));
+  EXPECT_EQ(field_batches(episodes, 3 * of_episode - 1).size(), 4U);
+  EXPECT_EQ(field_batches(episodes, 1).size(), 7U) << "an episode is never divided";
+  EXPECT_EQ(field_batches(episodes, 7 * of_episode).size(), 1U);
+  EXPECT_TRUE(field_batches(EpisodeList({}), of_episode).empty());
+}
+
+TEST(EvaluateEnsemble, GivesTheSameInBatches) {
+  const Bench bench(5);
+  const Selection members = Selection::full(mixed_pool());
+  Arena arena = bench.arena();
+  const auto scores_and_accuracy = [&] {
+    std::vector<double> scores;
+    std::vector<double> accuracy =
+        evaluate_ensemble(arena, members, [&](std::span<const double> values) {
+          scores.insert(scores.end(), values.begin(), values.end());
+        });
+    return std::pair(scores, accuracy);
+  };
+  const auto at_once = scores_and_accuracy();
+  arena.largest_field_bytes =
+      4 * InfluenceField::values_per_episode(bench.shape()) * sizeof(double);
+  ASSERT_EQ(field_batches(arena.episodes, arena.largest_field_bytes).size(), 3U);
+  EXPECT_EQ(scores_and_accuracy(), at_once);
 }
 
 TEST(PartOf, MapsAStepIntoTheWhole) {

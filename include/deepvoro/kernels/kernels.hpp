@@ -190,8 +190,8 @@ inline bool distances(const Table& table, const double* norms, const double* dot
                       std::size_t count, double* out) {
   return table.distances_double(norms, dots, count, out);
 }
-// Which of these distances it is. Decided as in the kernel, to the bit (twice a number is exact), so
-// that no distance depends on those it was computed with.
+// Which of these distances it is. Decided as in the kernel, to the bit (twice a number is exact),
+// so that no distance depends on those it was computed with.
 template <class Real>
 [[nodiscard]] bool loses_digits(Real norms, Real dot) {
   return (norms - 2 * dot) * kCancellation < norms;
