@@ -120,6 +120,20 @@ TEST(DecodeImage, SurvivesDamage) {
   EXPECT_GT(refused, 3000U);  // at least all damaged PNG files, which have checksums
 }
 
+// Of a progressive picture the first scan, the coarse levels, may come again and again.
+TEST(DecodeImage, RefusesTooManyScans) {
+  const std::string whole = jpeg_bytes(random_picture(8, 8, 6), JpegColors::rgb, true);
+  const std::size_t begin = whole.find("\xFF\xDA");
+  const std::size_t end = whole.find("\xFF\xC4", begin);
+  const auto with_scans = [&](int more) {
+    std::string repeated = whole.substr(0, end);
+    for (int i = 0; i < more; ++i) repeated += whole.substr(begin, end - begin);
+    return repeated + whole.substr(end);
+  };
+  EXPECT_EQ(decoded(with_scans(50)), decoded(whole));
+  expect_refused(with_scans(400), {"bird.jpg", "damaged JPEG", "too many scans"});
+}
+
 TEST(ReadImage, NamesTheFile) {
   const testing::TemporaryFolder folder;
   const Image picture = random_picture(5, 6, 1);

@@ -32,13 +32,14 @@ constexpr const char* kSecond = "s84_r0_f1";
 // A store of one size, episodes on it, and the terms the engine gives for them.
 class Bench {
  public:
-  explicit Bench(std::size_t dim, const EpisodeShape& shape = {.ways = 4, .shots = 2, .queries = 3})
+  explicit Bench(std::size_t dim, const EpisodeShape& shape = {.ways = 4, .shots = 2, .queries = 3},
+                 std::size_t episodes = 11)
       : data_{{"base", random_split({.classes = 9, .samples_per_class = 6, .dim = dim, .seed = 1})},
               {"novel", random_split({.classes = 7, .dim = dim, .seed = 2})}},
         store_(written()),
         labels_(store_.labels("novel")),
         episodes_(draw_episodes(SamplePool{labels_, store_.split("novel").classes, "test"}, shape,
-                                Protocol::deepvoro, 11, 0)) {}
+                                Protocol::deepvoro, episodes, 0)) {}
 
   [[nodiscard]] Arena arena(double alpha = 1, unsigned threads = 1) const {
     return {store_, "novel", episodes_, Influence(alpha), threads};
@@ -152,6 +153,61 @@ TEST(StreamMembers, VisitsOnlyTheEpisodesOfTheRange) {
                    EXPECT_TRUE(std::ranges::equal(terms, whole[member][episode]));
                  });
   EXPECT_EQ(visited, (std::vector<std::size_t>{3, 4, 5}));
+}
+
+// Prototypes of so many episodes do not fit into the memory for them at once.
+TEST(StreamMembers, GivesTheLastEpisodesOfManyAsOfFew) {
+  constexpr std::size_t count = 5600;
+  const Bench bench(128, {.ways = 6, .shots = 2, .queries = 1}, count);
+  const Pool pool{{kFirst, {.lambda = 0.5}, Voronoi{}}, {kSecond, {.lambda = 0.5}, Voronoi{}}};
+  using Terms = std::vector<std::vector<double>>;
+  const auto last_terms = [&](std::size_t begin) {
+    std::vector<Terms> terms(pool.size(), Terms(count));
+    stream_members(bench.arena(), pool, {begin, count},
+                   [&](std::size_t member, std::size_t episode, std::span<const double> values) {
+                     terms[member][episode].assign(values.begin(), values.end());
+                   });
+    for (Terms& of_member : terms) of_member.erase(of_member.begin(), of_member.end() - 200);
+    return terms;
+  };
+  EXPECT_EQ(last_terms(0), last_terms(count - 200));
+}
+
+// The prototypes of both first ways lie between base classes 0 and 1, nearer to one of them than
+// float32 can tell; those of the second ways do not.
+TEST(StreamMembers, DecidesCloseNeighboursAnewInEachEpisode) {
+  const auto point = [](float second, float third) {
+    std::vector<float> row(64);
+    row[0] = 1;
+    row[1] = second;
+    row[2] = third;
+    return row;
+  };
+  const StoreData data{
+      {"base",
+       {{0, 1, 2}, {"a", "b", "c"}, {{kFirst, {point(0.5, 0), point(-0.5, 0), point(0, 9)}}}}},
+      {"novel",
+       {{0, 0, 0, 1, 1, 1},
+        {"x", "y"},
+        {{kFirst,
+          {point(1e-8F, 0), point(-1e-8F, 0), point(0.2F, 0.3F), point(0.1F, 8), point(-0.1F, 8),
+           point(-0.3F, 7)}}}}}};
+  const TemporaryFolder folder;
+  testing::write_store(folder.path(), data);
+  const FeatureStore store(folder.path());
+  constexpr EpisodeShape shape{.ways = 2, .shots = 1, .queries = 1};
+  EpisodeList episodes(shape);
+  for (const auto& [first, second] : {std::pair{0U, 3U}, {1U, 4U}, {0U, 4U}, {1U, 3U}}) {
+    episodes.append_way(std::vector<SampleIndex>{first, 2});
+    episodes.append_way(std::vector<SampleIndex>{second, 5});
+  }
+  const Configuration member{kFirst, {.w = 1, .b = 0, .lambda = 1}, Surrogate{.R = 1, .beta = 1}};
+  stream_members({store, "novel", episodes, Influence(1), 1}, {member}, {0, episodes.size()},
+                 [&](std::size_t, std::size_t e, std::span<const double> terms) {
+                   const auto plain = plain_terms(data, "novel", member, episodes[e], shape, 1);
+                   for (std::size_t i = 0; i < plain.size(); ++i)
+                     EXPECT_NEAR(terms[i], plain[i], 1e-5) << "episode " << e;
+                 });
 }
 
 TEST(StreamMembers, ReportsGrowingProgressUpToTheEnd) {
