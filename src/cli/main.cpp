@@ -50,6 +50,10 @@ ExitCode complain(ExitCode code, std::string message) {
   return code;
 }
 
+ExitCode complain_of_lost_output() {
+  return complain(bad_data, "the standard output cannot be written; is the disk full?");
+}
+
 // A word where a command should be.
 std::string explain_command(const CLI::App& app, const std::string& command,
                             const std::string& word) {
@@ -156,6 +160,7 @@ int run(int argc, char** argv) {
     return complain(internal_failure,
                     "not enough memory; fewer --episodes, --ways or --queries need less");
   } catch (const std::exception& error) {
+    if (std::ferror(stdout) != 0) return complain_of_lost_output();
     return complain(internal_failure, fmt::format("internal error: {}", error.what()));
   }
 }
@@ -164,7 +169,9 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    // What was printed may still wait to be written.
+    return code == done && std::fflush(stdout) != 0 ? complain_of_lost_output() : code;
   } catch (...) {  // not even the complaint could be printed
     return internal_failure;
   }

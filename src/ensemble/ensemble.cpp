@@ -7,8 +7,8 @@
 
 namespace deepvoro {
 
-std::vector<EpisodeRange> field_batches(const EpisodeList& episodes) {
-  constexpr std::size_t largest_field_bytes = std::size_t{1} << 30U;
+std::vector<EpisodeRange> field_batches(const EpisodeList& episodes,
+                                        std::size_t largest_field_bytes) {
   const std::size_t per_episode =
       InfluenceField::values_per_episode(episodes.shape()) * sizeof(double);
   const std::size_t batch = std::max<std::size_t>(1, largest_field_bytes / per_episode);
@@ -47,7 +47,7 @@ std::vector<double> evaluate_ensemble(const Arena& arena, const Selection& selec
                                       const ScoreSink& scores, const Progress& progress) {
   const Pool members = picked(selection.members(), streaming_order(selection.members()));
   std::vector<double> accuracy(arena.episodes.size());
-  const auto batches = field_batches(arena.episodes);
+  const auto batches = field_batches(arena.episodes, arena.largest_field_bytes);
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const EpisodeRange batch = batches[i];
     InfluenceField field(batch.end - batch.begin, arena.episodes.shape(), arena.influence);

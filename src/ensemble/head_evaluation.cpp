@@ -71,7 +71,7 @@ std::vector<double> evaluate_with(const Arena& arena, const PreparedView& rows,
   // A head's score is F itself, not a distance: the largest wins.
   const Influence largest_wins(-1);
   std::vector<double> accuracy(arena.episodes.size());
-  for (const EpisodeRange batch : field_batches(arena.episodes)) {
+  for (const EpisodeRange batch : field_batches(arena.episodes, arena.largest_field_bytes)) {
     const std::size_t count = batch.end - batch.begin;
     InfluenceField field(count, shape, largest_wins);
     parallel_for(arena.threads, count, kEpisodeGrain,

@@ -52,14 +52,11 @@ class ProductDistances {
   }
 
  private:
-  // Where a distance is small beside the norms, products leave too few digits of it. The bound is
-  // that of the kernel, so that no query depends on its neighbours.
   void take_differences(const std::vector<const float*>& queries, std::size_t k, std::size_t length,
                         const std::vector<float>& norms, const float* dots,
                         std::vector<float>& found) const {
-    constexpr float close = 64;
     for (std::size_t q = 0; q < queries.size(); ++q) {
-      if (std::fma(-2.0F, dots[q], norms[q]) * close >= norms[q]) continue;
+      if (!kernels::loses_digits(norms[q], dots[q])) continue;
       double squared = 0;
       kernels::squared_distances(kernels::active(), queries[q], centers_[k], length, 1, length,
                                  &squared);

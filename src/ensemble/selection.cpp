@@ -29,7 +29,7 @@ CorrectCounts counts_of_growing_ensemble(const Arena& arena, const Pool& members
                                          const Progress& progress) {
   const std::size_t episodes = arena.episodes.size();
   CorrectCounts correct(members.size(), std::vector<std::uint32_t>(episodes));
-  const auto batches = field_batches(arena.episodes);
+  const auto batches = field_batches(arena.episodes, arena.largest_field_bytes);
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const EpisodeRange batch = batches[i];
     InfluenceField field(batch.end - batch.begin, arena.episodes.shape(), arena.influence);

@@ -126,7 +126,7 @@ void Stream<Real>::measure_samples(const RowTransformer& transformer) {
                    transformer.columns(r, 0, worker.row.stride(), worker.wide.data(),
                                        worker.row.row(0));
                    for (std::size_t t = 0; t < bases; ++t)
-                     if (is_close(out[t], worker.norms[t]))
+                     if (kernels::loses_digits(worker.norms[t], base_.of_samples.row(r)[t]))
                        out[t] = plain_distance(worker.row.row(0), base_.prototypes.row(t));
                  }
                });
@@ -180,7 +180,7 @@ void Stream<Real>::measure_episode(const Episode& episode, const RowTransformer&
   if (!close) return;
   for (std::size_t k = 0; k < distances.rows(); ++k)
     for (std::size_t q = 0; q < distances.cols(); ++q)
-      if (is_close(distances[k][q], worker.norms[k * stride + q]))
+      if (kernels::loses_digits(worker.norms[k * stride + q], pass_.dots(e)[k * stride + q]))
         distances[k][q] = measure_again(episode, transformer, q, k, worker);
 }
 
@@ -246,7 +246,7 @@ void Stream<Real>::measure_prototypes(const Episode& episode, const RowTransform
       continue;
     fit_again(episode, transformer, k, worker.support, worker.wide, worker.center.row(0));
     for (std::size_t t = 0; t < distances.cols(); ++t)
-      if (is_close(distances[k][t], worker.norms[t]))
+      if (kernels::loses_digits(worker.norms[t], worker.base_dots.row(0)[t]))
         distances[k][t] = plain_distance(worker.center.row(0), base_.prototypes.row(t));
   }
 }

@@ -87,9 +87,6 @@ class Stream {
   // Distances of all samples to the base prototypes.
   void measure_samples(const RowTransformer& transformer);
 
-  // Where cancellation shows, distances are computed again from differences.
-  static bool is_close(Real distance, Real norms) { return distance * distance * 63 < norms; }
-
   Real plain_distance(const Real* a, const Real* b) const;
   void run_episode(const Group& group, const RowTransformer& transformer, std::size_t e,
                    Worker& worker);

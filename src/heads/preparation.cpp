@@ -14,7 +14,6 @@ namespace deepvoro {
 namespace {
 
 constexpr std::size_t kRowGrain = 128;
-constexpr std::size_t kMostKeptBytes = std::size_t{1} << 30U;
 
 void scale_to_unit(double norm, std::size_t dim, double* row) {
   kernels::active().transform({.ladder = kernels::Ladder::identity}, norm, dim, row);
@@ -56,10 +55,11 @@ Error refused_row(const Preparation& preparation, const std::string& where,
 }
 
 PreparedView::PreparedView(const FeatureStore& store, const std::string& split,
-                           const std::string& view, Preparation preparation, unsigned threads)
+                           const std::string& view, Preparation preparation, unsigned threads,
+                           std::size_t most_kept_bytes)
     : view_(store, store.dim(), threads), preparation_(std::move(preparation)) {
   view_.load(split, view);
-  if (rows() <= kMostKeptBytes / (padded(dim()) * sizeof(double)))
+  if (rows() <= most_kept_bytes / (padded(dim()) * sizeof(double)))
     kept_ = Matrix<double>(rows(), dim());
   parallel_for(threads, rows(), kRowGrain, [&](std::size_t begin, std::size_t end, unsigned) {
     std::vector<double> scratch(padded(dim()));

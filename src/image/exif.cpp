@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::uint32_t kOrientationTag = 0x0112;
 constexpr std::uint32_t kShort = 3;
+constexpr std::uint32_t kLong = 4;  // not what the standard says, but some programs write it
 constexpr std::size_t kEntryBytes = 12;
 
 class Tiff {
@@ -44,9 +45,10 @@ int exif_orientation(std::span<const std::byte> bytes) {
     const std::size_t entry = directory + 2 + i * kEntryBytes;
     if (!tiff.holds(entry, kEntryBytes)) return 1;
     if (tiff.number(entry, 2) != kOrientationTag) continue;
-    const std::uint32_t value = tiff.number(entry + 8, 2);
-    const bool sound = tiff.number(entry + 2, 2) == kShort && value >= 1 && value <= 8;
-    return sound ? static_cast<int>(value) : 1;
+    const std::uint32_t type = tiff.number(entry + 2, 2);
+    if (type != kShort && type != kLong) return 1;
+    const std::uint32_t value = tiff.number(entry + 8, type == kShort ? 2 : 4);
+    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
   }
   return 1;
 }

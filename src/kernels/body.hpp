@@ -170,7 +170,7 @@ bool distances(const Real* norms, const Real* dots, std::size_t count, Real* out
   int close = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const Real squared = fused(Real{-2}, dots[i], norms[i]);
-    close |= squared * 64 < norms[i] ? 1 : 0;
+    close |= squared * dk::kCancellation < norms[i] ? 1 : 0;
     out[i] = root(squared > 0 ? squared : Real{0});
   }
   return close != 0;

@@ -197,6 +197,20 @@ TEST_F(Training, KeepsTheBestByValidation) {
   EXPECT_EQ(follower.reports[1].val_accuracy_percent, 90);
 }
 
+TEST_F(Training, RemembersTheBestAfterAKill) {
+  options_.validate_every = 1;
+  Follower killed;
+  killed.val_accuracies = {20, 30, 90};
+  killed.end_after = 2;
+  EXPECT_THROW(train("model", killed), std::runtime_error);
+  const std::string best = read_text(file("model"));
+  Follower resumed;
+  resumed.val_accuracies = {50, 60};
+  train("model", resumed);
+  EXPECT_EQ(resumed.seen.size(), 2U);
+  EXPECT_EQ(read_text(file("model")), best);
+}
+
 TEST_F(Training, BatchesOfANetworkMayBePendingTogether) {
   Follower follower;
   train("model", follower);

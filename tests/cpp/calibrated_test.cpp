@@ -177,5 +177,32 @@ TEST(BaseStatistics, AClassOfOneSampleHasNoCovariance) {
                [&] { (void)BaseStatistics(FeatureStore(folder.path()), "v", 1); });
 }
 
+// The covariances of as many classes as there are, averaged, whatever number was asked for.
+TEST(CalibratedHead, SharesTheNoiseAmongTheBaseClassesThereAre) {
+  constexpr std::size_t dim = 6;
+  constexpr std::size_t count = 4000;
+  const TemporaryFolder folder;
+  testing::write_store(
+      folder.path(),
+      {{"base", random_split({.classes = 2, .samples_per_class = 30, .dim = dim, .seed = 3})}});
+  const BaseStatistics base(FeatureStore(folder.path()), "s84_r0_f0", 1);
+  Matrix<double> rows = random_points(2, dim, 4);
+  CalibratedHead head(base,
+                      {.neighbours = 8, .spread = 0, .samples = count, .gradient_tolerance = 1e9});
+  head.fit({.rows = rows.view(), .ways = 2, .shots = 1, .stream = 1});
+  double expected = 0;
+  for (std::size_t c = 0; c < 2; ++c)
+    for (std::size_t j = 0; j < base.deviations(c).rows(); ++j)
+      for (const float x : base.deviations(c)[j])
+        expected += std::pow(static_cast<double>(x), 2) / 2;
+  const Matrix<double> samples = head.samples(0);
+  double actual = 0;
+  for (std::size_t d = 0; d < dim; ++d) {
+    const double mean = (rows.row(0)[d] + base.means()[0][d] + base.means()[1][d]) / 3;
+    for (std::size_t i = 0; i < count; ++i) actual += std::pow(samples.row(i)[d] - mean, 2) / count;
+  }
+  EXPECT_NEAR(actual / expected, 1, 0.05);
+}
+
 }  // namespace
 }  // namespace deepvoro

@@ -250,6 +250,27 @@ TEST(Classifier, LeavingOutOneSampleIsFittingWithoutIt) {
   EXPECT_NEAR(classifier.calibration().threshold, (own + nearest_stranger) / 2, 1e-5);
 }
 
+TEST(Classifier, CalibratesOnSamplesFromAllPartsOfALargeSupport) {
+  constexpr std::size_t most = 1000;
+  const std::vector<Sample> all = random_samples({{"a", 600}, {"b", 500}, {"c", 400}}, 20);
+  const Classifier classifier = fit(all);
+  ASSERT_EQ(classifier.calibration().samples, most);
+  std::vector<Sample> sorted = all;  // "picture10" comes before "picture2"
+  std::ranges::sort(sorted, {}, [](const Sample& s) { return std::pair(s.class_name, s.name); });
+  std::vector<Sample> chosen;
+  std::vector<std::size_t> labels;
+  for (std::size_t i = 0; i < most; ++i) {
+    chosen.push_back(sorted[i * sorted.size() / most]);
+    labels.push_back(static_cast<std::size_t>(chosen.back().class_name[0] - 'a'));
+  }
+  Matrix<double> influence(most, 3);
+  const auto predictions = classifier.predict(Samples(chosen).rows());
+  for (std::size_t i = 0; i < most; ++i)
+    std::ranges::copy(predictions[i].influence, influence.row(i));
+  EXPECT_EQ(classifier.calibration(),
+            calibrate(influence.view(), labels, std::vector<std::size_t>{600, 500, 400}));
+}
+
 TEST(Classifier, SingleSamplesAreCalibratedByDistances) {
   const Classifier classifier = fit(random_samples({{"a", 1}, {"b", 1}, {"c", 1}}, 11));
   EXPECT_EQ(classifier.calibration().source, CalibrationSource::distances);
@@ -289,6 +310,18 @@ TEST(Classifier, FarQueriesAreUnknownAndNearOnesAreNot) {
   for (auto& row : strange.front().views)
     for (std::size_t i = 0; i < kDim; ++i) row[i] = i == 0 ? 1.0F : 0.0F;
   EXPECT_TRUE(classifier.predict(Samples(strange).rows()).front().unknown);
+}
+
+// Two classes in one point: the threshold is the influence there, 0.
+TEST(Classifier, AQueryRightAtTheThresholdIsUnknown) {
+  std::vector<Sample> samples = random_samples({{"a", 1}}, 21);
+  samples.push_back(samples.front());
+  samples.back().class_name = "b";
+  const Classifier classifier = fit(samples);
+  ASSERT_EQ(classifier.calibration().threshold, 0);
+  const Prediction prediction = classifier.predict(Samples({samples.front()}).rows()).front();
+  ASSERT_EQ(prediction.influence, (std::vector<double>{0, 0}));
+  EXPECT_TRUE(prediction.unknown);
 }
 
 TEST(Classifier, ExplanationAddsUpToThePrediction) {

@@ -111,6 +111,19 @@ TEST(ImageDataset, ReadsATarLikeItsFolder) {
   EXPECT_EQ(tar.read(1), kRobin);
 }
 
+// '\0' is how the oldest archives write a file, '7' one that should lie in one piece on the disk.
+TEST(ImageDataset, ReadsFilesOfAllKindsFromATar) {
+  const TemporaryFolder folder;
+  const std::string data = png_bytes(kRobin);
+  write_file(folder / "x.tar", tar_bytes({{"owl/a.png", data, '0'},
+                                          {"owl/b.png", data, '\0'},
+                                          {"owl/c.png", data, '7'},
+                                          {"owl/device.png", "", '3'},
+                                          {"owl/pipe.png", "", '6'}}));
+  EXPECT_EQ(names(ImageDataset::open(folder / "x.tar")),
+            (Names{"owl/a.png", "owl/b.png", "owl/c.png"}));
+}
+
 TEST(ImageDataset, TakesTheFirstFolderThatDiffersForTheClass) {
   const TemporaryFolder folder;
   const auto classes_of = [&](const std::vector<TarMember>& members) {
@@ -163,6 +176,20 @@ TEST(ImageDataset, ReadsLongNamesOfTars) {
             (Names{"owl/last.png", long_name, "robin/long.png"}));
 }
 
+TEST(ImageDataset, TakesTheSizeInATarFromThePaxHeaderIfThereIsOne) {
+  const TemporaryFolder folder;
+  const std::string data = png_bytes(kRobin);
+  const std::string record = " size=" + std::to_string(data.size()) + "\n";
+  const std::string pax = std::to_string(record.size() + 2) + record;
+  ASSERT_EQ(pax.size(), record.size() + 2);
+  write_file(folder / "x.tar", tar_bytes({{"pax", pax, 'x'},
+                                          {"owl/a.png", data + "not of it"},
+                                          {"owl/b.png", data + "of it"}}));
+  const ImageDataset tar = ImageDataset::open(folder / "x.tar");
+  EXPECT_EQ(tar.raw(0).size(), data.size());
+  EXPECT_EQ(tar.raw(1).size(), data.size() + 5);
+}
+
 TEST(ImageDataset, ReadsCloserLookJson) {
   const TemporaryFolder folder;
   write_file(folder / "pictures/owl/z.png", png_bytes(kOwl1));
@@ -207,6 +234,8 @@ TEST(ImageDataset, RefusesBrokenJson) {
                       {"x.json", "label_names[0]"});
   expect_refused_json(R"({"label_names":["a","a"],"image_names":["b","c"],"image_labels":[0,1]})",
                       {"x.json", "'a' is there twice"});
+  expect_refused_json(R"({"label_names":[],"image_names":["b"],"image_labels":[0]})",
+                      {"x.json", "label_names is empty"});
   expect_refused_json(R"({"label_names":["a"],"image_names":[],"image_labels":[]})",
                       {"x.json", "no pictures"});
 }

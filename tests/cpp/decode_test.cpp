@@ -121,6 +121,20 @@ TEST(DecodeImage, SurvivesDamage) {
   EXPECT_GT(refused, 3000U);  // at least all damaged PNG files, which have checksums
 }
 
+// Of a progressive picture the first scan, the coarse levels, may come again and again.
+TEST(DecodeImage, RefusesTooManyScans) {
+  const std::string whole = jpeg_bytes(random_picture(8, 8, 6), JpegColors::rgb, true);
+  const std::size_t begin = whole.find("\xFF\xDA");
+  const std::size_t end = whole.find("\xFF\xC4", begin);
+  const auto with_scans = [&](int more) {
+    std::string repeated = whole.substr(0, end);
+    for (int i = 0; i < more; ++i) repeated += whole.substr(begin, end - begin);
+    return repeated + whole.substr(end);
+  };
+  EXPECT_EQ(decoded(with_scans(50)), decoded(whole));
+  expect_refused(with_scans(400), {"bird.jpg", "damaged JPEG", "too many scans"});
+}
+
 TEST(ReadImage, NamesTheFile) {
   const testing::TemporaryFolder folder;
   const Image picture = random_picture(5, 6, 1);
@@ -149,6 +163,29 @@ TEST(ExifOrientation, IsUprightWhereTheDataAreBroken) {
   std::string nine = whole;
   nine[19] = 9;
   EXPECT_EQ(orientation(nine), 1);
+}
+
+TEST(ExifOrientation, IsAShortOrALongInEitherByteOrder) {
+  const auto big = [](char type, std::string_view value) {
+    return orientation(tiff(std::string("\0\1\x01\x12\0", 5) + type + std::string("\0\0\0\1", 4) +
+                            std::string(value)));
+  };
+  const auto little = [](char type, std::string_view value) {
+    return orientation(std::string("II*\0\x08\0\0\0\1\0\x12\x01", 12) + type +
+                       std::string("\0\1\0\0\0", 5) + std::string(value));
+  };
+  using std::string_view_literals::operator""sv;
+  EXPECT_EQ(big(3, "\0\6\0\0"sv), 6);
+  EXPECT_EQ(big(4, "\0\0\0\6"sv), 6);
+  EXPECT_EQ(little(3, "\6\0\0\0"sv), 6);
+  EXPECT_EQ(little(4, "\6\0\0\0"sv), 6);
+  for (const char type : {0, 1, 2, 5, 7, 11, 12}) {
+    EXPECT_EQ(big(type, "\0\6\0\6"sv), 1) << int{type};
+    EXPECT_EQ(little(type, "\6\0\0\0"sv), 1) << int{type};
+  }
+  // A long that a short would be cut out of.
+  EXPECT_EQ(big(4, "\0\6\0\0"sv), 1);
+  EXPECT_EQ(little(4, "\6\0\1\0"sv), 1);
 }
 
 }  // namespace

@@ -32,13 +32,14 @@ constexpr const char* kSecond = "s84_r0_f1";
 // A store of one size, episodes on it, and the terms the engine gives for them.
 class Bench {
  public:
-  explicit Bench(std::size_t dim, const EpisodeShape& shape = {.ways = 4, .shots = 2, .queries = 3})
+  explicit Bench(std::size_t dim, const EpisodeShape& shape = {.ways = 4, .shots = 2, .queries = 3},
+                 std::size_t episodes = 11)
       : data_{{"base", random_split({.classes = 9, .samples_per_class = 6, .dim = dim, .seed = 1})},
               {"novel", random_split({.classes = 7, .dim = dim, .seed = 2})}},
         store_(written()),
         labels_(store_.labels("novel")),
         episodes_(draw_episodes(SamplePool{labels_, store_.split("novel").classes, "test"}, shape,
-                                Protocol::deepvoro, 11, 0)) {}
+                                Protocol::deepvoro, episodes, 0)) {}
 
   [[nodiscard]] Arena arena(double alpha = 1, unsigned threads = 1) const {
     return {store_, "novel", episodes_, Influence(alpha), threads};
@@ -152,6 +153,61 @@ TEST(StreamMembers, VisitsOnlyTheEpisodesOfTheRange) {
                    EXPECT_TRUE(std::ranges::equal(terms, whole[member][episode]));
                  });
   EXPECT_EQ(visited, (std::vector<std::size_t>{3, 4, 5}));
+}
+
+// Prototypes of so many episodes do not fit into the memory for them at once.
+TEST(StreamMembers, GivesTheLastEpisodesOfManyAsOfFew) {
+  constexpr std::size_t count = 5600;
+  const Bench bench(128, {.ways = 6, .shots = 2, .queries = 1}, count);
+  const Pool pool{{kFirst, {.lambda = 0.5}, Voronoi{}}, {kSecond, {.lambda = 0.5}, Voronoi{}}};
+  using Terms = std::vector<std::vector<double>>;
+  const auto last_terms = [&](std::size_t begin) {
+    std::vector<Terms> terms(pool.size(), Terms(count));
+    stream_members(bench.arena(), pool, {begin, count},
+                   [&](std::size_t member, std::size_t episode, std::span<const double> values) {
+                     terms[member][episode].assign(values.begin(), values.end());
+                   });
+    for (Terms& of_member : terms) of_member.erase(of_member.begin(), of_member.end() - 200);
+    return terms;
+  };
+  EXPECT_EQ(last_terms(0), last_terms(count - 200));
+}
+
+// The prototypes of both first ways lie between base classes 0 and 1, nearer to one of them than
+// float32 can tell; those of the second ways do not.
+TEST(StreamMembers, DecidesCloseNeighboursAnewInEachEpisode) {
+  const auto point = [](float second, float third) {
+    std::vector<float> row(64);
+    row[0] = 1;
+    row[1] = second;
+    row[2] = third;
+    return row;
+  };
+  const StoreData data{
+      {"base",
+       {{0, 1, 2}, {"a", "b", "c"}, {{kFirst, {point(0.5, 0), point(-0.5, 0), point(0, 9)}}}}},
+      {"novel",
+       {{0, 0, 0, 1, 1, 1},
+        {"x", "y"},
+        {{kFirst,
+          {point(1e-8F, 0), point(-1e-8F, 0), point(0.2F, 0.3F), point(0.1F, 8), point(-0.1F, 8),
+           point(-0.3F, 7)}}}}}};
+  const TemporaryFolder folder;
+  testing::write_store(folder.path(), data);
+  const FeatureStore store(folder.path());
+  constexpr EpisodeShape shape{.ways = 2, .shots = 1, .queries = 1};
+  EpisodeList episodes(shape);
+  for (const auto& [first, second] : {std::pair{0U, 3U}, {1U, 4U}, {0U, 4U}, {1U, 3U}}) {
+    episodes.append_way(std::vector<SampleIndex>{first, 2});
+    episodes.append_way(std::vector<SampleIndex>{second, 5});
+  }
+  const Configuration member{kFirst, {.w = 1, .b = 0, .lambda = 1}, Surrogate{.R = 1, .beta = 1}};
+  stream_members({store, "novel", episodes, Influence(1), 1}, {member}, {0, episodes.size()},
+                 [&](std::size_t, std::size_t e, std::span<const double> terms) {
+                   const auto plain = plain_terms(data, "novel", member, episodes[e], shape, 1);
+                   for (std::size_t i = 0; i < plain.size(); ++i)
+                     EXPECT_NEAR(terms[i], plain[i], 1e-5) << "episode " << e;
+                 });
 }
 
 TEST(StreamMembers, ReportsGrowingProgressUpToTheEnd) {
@@ -349,20 +405,42 @@ TEST(EvaluateEnsemble, DoesNotDependOnTheOrderOfTheMembersBeyondRounding) {
 }
 
 TEST(FieldBatches, CoverAllEpisodesInFieldsOfBoundedSize) {
-  EpisodeList episodes({.ways = 100, .shots = 1, .queries = 1000});
-  const std::vector<SampleIndex> way(1001);
-  for (std::size_t i = 0; i < 100 * 30; ++i) episodes.append_way(way);
-  const auto batches = field_batches(episodes);
+  EpisodeList episodes({.ways = 3, .shots = 1, .queries = 2});
+  const std::vector<SampleIndex> way(3);
+  for (std::size_t i = 0; i < 3 * 7; ++i) episodes.append_way(way);
+  constexpr std::size_t of_episode = 3 * 3 * 2 * sizeof(double);
+  std::vector<std::size_t> begins;
   std::size_t covered = 0;
-  for (const EpisodeRange& batch : batches) {
+  for (const EpisodeRange& batch : field_batches(episodes, 2 * of_episode)) {
     EXPECT_EQ(batch.begin, covered);
-    EXPECT_LT(batch.begin, batch.end);
-    EXPECT_LE((batch.end - batch.begin) * 100 * 1000 * 100 * sizeof(double), std::size_t{1} << 30U);
+    begins.push_back(batch.begin);
     covered = batch.end;
   }
-  EXPECT_EQ(covered, 30U);
-  EXPECT_GT(batches.size(), 1U);
-  EXPECT_TRUE(field_batches(EpisodeList({})).empty());
+  EXPECT_EQ(covered, 7U);
+  EXPECT_EQ(begins, (std::vector<std::size_t>{0, 2, 4, 6}));
+  EXPECT_EQ(field_batches(episodes, 3 * of_episode - 1).size(), 4U);
+  EXPECT_EQ(field_batches(episodes, 1).size(), 7U) << "an episode is never divided";
+  EXPECT_EQ(field_batches(episodes, 7 * of_episode).size(), 1U);
+  EXPECT_TRUE(field_batches(EpisodeList({}), of_episode).empty());
+}
+
+TEST(EvaluateEnsemble, GivesTheSameInBatches) {
+  const Bench bench(5);
+  const Selection members = Selection::full(mixed_pool());
+  Arena arena = bench.arena();
+  const auto scores_and_accuracy = [&] {
+    std::vector<double> scores;
+    std::vector<double> accuracy =
+        evaluate_ensemble(arena, members, [&](std::span<const double> values) {
+          scores.insert(scores.end(), values.begin(), values.end());
+        });
+    return std::pair(scores, accuracy);
+  };
+  const auto at_once = scores_and_accuracy();
+  arena.largest_field_bytes =
+      4 * InfluenceField::values_per_episode(bench.shape()) * sizeof(double);
+  ASSERT_EQ(field_batches(arena.episodes, arena.largest_field_bytes).size(), 3U);
+  EXPECT_EQ(scores_and_accuracy(), at_once);
 }
 
 TEST(PartOf, MapsAStepIntoTheWhole) {

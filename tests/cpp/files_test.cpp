@@ -110,6 +110,26 @@ TEST(AtomicFile, ReplacesTheOldFileWhole) {
   EXPECT_EQ(read_file(folder / "result"), "new");
 }
 
+TEST(AtomicFile, ReplacesTheTargetOfALinkAndKeepsTheLink) {
+  const TemporaryFolder folder;
+  write_file(folder / "elsewhere" / "target", "old");
+  std::filesystem::create_symlink("elsewhere/target", folder / "result");
+  AtomicFile file(folder / "result");
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "result"));
+  EXPECT_EQ(read_file(folder / "elsewhere" / "target"), "new");
+}
+
+TEST(AtomicFile, OnAFullDeviceIsADataErrorThatNamesIt) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  expect_error(ErrorKind::data, {"/dev/full", "cannot be written", "No space left"}, [] {
+    AtomicFile file("/dev/full");
+    file.write("less than a buffer");
+    file.commit();
+  });
+}
+
 TEST(AtomicFile, InAMissingFolderIsADataErrorThatNamesTheFile) {
   const TemporaryFolder folder;
   const auto path = folder / "missing" / "result";

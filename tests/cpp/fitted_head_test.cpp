@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -83,6 +84,29 @@ TEST(FittedHead, SaysWhatIsWrong) {
   expect_error(ErrorKind::usage, {"3 elements", "2"}, [&] {
     FittedHead({.method = Method::simpleshot}, view, labels, 2, {1, 2, 3});
   });
+}
+
+// As in an episode the samples of a class come in their own order, and classes in that of their
+// numbers, so sorted rows give the same bits.
+TEST(FittedHead, OfUnequalClassesDoesNotDependOnTheOrderOfTheClasses) {
+  constexpr std::size_t dim = 70;
+  const auto split = random_split({.classes = 3, .samples_per_class = 4, .dim = dim, .seed = 3});
+  const std::vector<SampleIndex> mixed{5, 0, 7, 3, 1, 9, 2};
+  std::vector<SampleIndex> sorted = mixed;
+  const auto label_of = [&](SampleIndex row) {
+    return static_cast<std::size_t>(split.labels[row]);
+  };
+  std::ranges::stable_sort(sorted, {}, label_of);
+  const auto scores = [&](Method method, const std::vector<SampleIndex>& rows) {
+    std::vector<std::size_t> labels;
+    for (const SampleIndex row : rows) labels.push_back(label_of(row));
+    const FittedHead head({.method = method}, rows_of(split, rows).view(), labels, 3);
+    std::vector<double> out(3);
+    head.influence(rows_of(split, std::vector<SampleIndex>{11}).view(), 1, {out.data(), 1, 3});
+    return out;
+  };
+  for (const Method method : {Method::power_lr, Method::voronoi_lr, Method::pt_ncm})
+    EXPECT_EQ(scores(method, mixed), scores(method, sorted)) << name(method);
 }
 
 }  // namespace

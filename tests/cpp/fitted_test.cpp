@@ -102,6 +102,34 @@ TEST(FittedEnsemble, AddsUpTheTermsOfItsMembers) {
   }
 }
 
+// The norms of queries are those of the view that a member sees, whatever order views come in.
+TEST(FittedEnsemble, TakesMembersInAnotherOrderThanTheViewsOfTheSupport) {
+  StoreData data = store();
+  SplitData& novel = data.at("novel");
+  for (auto& row : novel.views.at("s84_r0_f1"))
+    for (float& x : row) x *= 10;  // so that views differ in norm
+  const EpisodeList episodes = one_episode(novel);
+  const Samples support(novel, episodes[0].support, {0, 0, 1, 1, 2, 2}, 3);
+  const Transform root{.lambda = 0.5};
+  const Pool pools[] = {{{"s84_r0_f0", root, Voronoi{}}, {"s84_r0_f1", root, Voronoi{}}},
+                        {{"s84_r0_f1", root, Voronoi{}}, {"s84_r0_f0", root, Voronoi{}}}};
+  for (const Pool& members : pools) {
+    const FittedEnsemble fitted(members, support.viewed(), nullptr, Influence(1));
+    for (std::size_t q = 0; q < kShape.total_queries(); ++q) {
+      std::vector<std::span<const float>> query;
+      for (const auto& [view, rows] : novel.views) query.emplace_back(rows[episodes[0].query[q]]);
+      std::vector<double> influence(3);
+      fitted.influence(query, influence);
+      for (std::size_t k = 0; k < 3; ++k) {
+        double wanted = 0;
+        for (const Configuration& member : members)
+          wanted -= testing::plain_terms(data, "novel", member, episodes[0], kShape, 1)[q * 3 + k];
+        EXPECT_NEAR(influence[k], wanted, 1e-5 * std::abs(wanted)) << members[0].view << " first";
+      }
+    }
+  }
+}
+
 // Many classes go another way, by products; some queries are support samples, which lie on their
 // prototypes.
 TEST(FittedEnsemble, ManyQueriesOfManyClassesAreThoseOfDifferences) {

@@ -136,6 +136,33 @@ void expect_plain_dots(const Table& kernels) {
       }
 }
 
+// |q|^2 + |p|^2 = 2, so the squared distance 2 - 2 q.p is 1/64 of it where q.p = 1 - 1/64.
+template <class Real>
+void expect_cancellation_is_told(const Table& kernels) {
+  const Real limit = Real{63} / 64;
+  const std::vector<Real> norms(3, 2);
+  const auto tells = [&](Real third) {
+    const std::vector<Real> dots{Real{-0.5}, limit, third};
+    std::vector<Real> out(3);
+    const bool told = distances(kernels, norms.data(), dots.data(), 3, out.data());
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_EQ(out[i], std::sqrt(std::max(Real{0}, 2 - 2 * dots[i])));
+    EXPECT_EQ(loses_digits(norms[2], third), told);
+    return told;
+  };
+  EXPECT_FALSE(loses_digits(Real{2}, limit));
+  EXPECT_FALSE(tells(std::nextafter(limit, Real{0})));
+  EXPECT_FALSE(tells(limit));
+  EXPECT_TRUE(tells(std::nextafter(limit, Real{1})));
+  EXPECT_TRUE(tells(Real{1}));
+  EXPECT_TRUE(tells(std::nextafter(Real{1}, Real{2})));  // rounding made it negative
+}
+
+TEST_P(KernelTest, DistancesTellWhereCancellationShows) {
+  expect_cancellation_is_told<float>(*kernels_);
+  expect_cancellation_is_told<double>(*kernels_);
+}
+
 TEST_P(KernelTest, DotProductsGoWhereTheStridesSay) {
   constexpr std::size_t count = 7;
   const auto rows = random_matrix<float>(count, 128, 4);

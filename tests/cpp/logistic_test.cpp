@@ -100,18 +100,22 @@ void tie(std::size_t ways, std::size_t dim, PlainFit& fit) {
   }
 }
 
-PlainFit plain_logistic(const Support& support, LogisticKind kind, std::size_t epochs) {
-  const std::size_t ways = support.ways;
-  const std::size_t dim = support.rows.cols();
+// Rows class by class; in each round comes one of every class that has so many.
+PlainFit plain_logistic(const Matrix<double>& rows, const std::vector<std::size_t>& sizes,
+                        LogisticKind kind, std::size_t epochs) {
+  const std::size_t ways = sizes.size();
+  const std::size_t dim = rows.cols();
   const bool tied = kind == LogisticKind::voronoi;
   std::vector<std::size_t> order;
-  for (std::size_t s = 0; s < support.shots; ++s)
-    for (std::size_t k = 0; k < ways; ++k) order.push_back(k * support.shots + s);
+  for (std::size_t s = 0; s < *std::ranges::max_element(sizes); ++s)
+    for (std::size_t k = 0, first = 0; k < ways; first += sizes[k++])
+      if (s < sizes[k]) order.push_back(first + s);
+  std::vector<std::size_t> labels;
+  for (std::size_t k = 0; k < ways; ++k) labels.insert(labels.end(), sizes[k], k);
   PlainFit fit{std::vector<double>(ways * dim), std::vector<double>(ways)};
-  for (std::size_t r = 0; r < support.rows.rows(); ++r)
+  for (std::size_t r = 0; r < labels.size(); ++r)
     for (std::size_t d = 0; d < dim; ++d)
-      fit.W[support.label(r) * dim + d] +=
-          2 * support.rows[r][d] / static_cast<double>(support.shots);
+      fit.W[labels[r] * dim + d] += 2 * rows.row(r)[d] / static_cast<double>(sizes[labels[r]]);
   tie(ways, dim, fit);
   PlainAdam for_W;
   PlainAdam for_b;
@@ -122,14 +126,14 @@ PlainFit plain_logistic(const Support& support, LogisticKind kind, std::size_t e
       std::vector<double> gradient_W(fit.W.size());
       std::vector<double> gradient_b(ways);
       for (std::size_t i = begin; i < end; ++i) {
-        const auto row = support.rows[order[i]];
+        const auto row = rows.view()[order[i]];
         std::vector<double> p(ways);
         for (std::size_t k = 0; k < ways; ++k)
           p[k] = std::exp(std::inner_product(row.begin(), row.end(), &fit.W[k * dim], fit.b[k]));
         const double total = std::accumulate(p.begin(), p.end(), 0.0);
         for (std::size_t k = 0; k < ways; ++k) {
-          const double residual = (p[k] / total - (support.label(order[i]) == k ? 1 : 0)) /
-                                  static_cast<double>(end - begin);
+          const double residual =
+              (p[k] / total - (labels[order[i]] == k ? 1 : 0)) / static_cast<double>(end - begin);
           gradient_b[k] += residual;
           for (std::size_t d = 0; d < dim; ++d)
             gradient_W[k * dim + d] += residual * (row[d] - (tied ? fit.W[k * dim + d] / 2 : 0));
@@ -144,24 +148,49 @@ PlainFit plain_logistic(const Support& support, LogisticKind kind, std::size_t e
   return fit;
 }
 
+void expect_plain_fit(const LogisticHead& head, const PlainFit& plain, double tolerance) {
+  const MatrixView<const double> W = head.weights();
+  for (std::size_t k = 0; k < W.rows(); ++k) {
+    EXPECT_NEAR(head.biases()[k], plain.b[k], tolerance);
+    for (std::size_t d = 0; d < W.cols(); ++d)
+      EXPECT_NEAR(W[k][d], plain.W[k * W.cols() + d], tolerance);
+  }
+}
+
+struct Precision {
+  std::size_t dim;
+  double tolerance;
+};
+constexpr Precision kInDouble{23, 1e-8};
+constexpr Precision kInFloat{100, 1e-4};
+
 TEST_P(LogisticTest, FitIsThatOfPlainAdam) {
-  struct Case {
-    std::size_t dim;
-    double tolerance;
-  };
-  for (const auto& [dim, tolerance] : {Case{23, 1e-8}, Case{100, 1e-4}})  // double, then float32
-    for (const std::size_t shots : {1U, 5U, 30U}) {                       // the last in batches
+  for (const auto& [dim, tolerance] : {kInDouble, kInFloat})
+    for (const std::size_t shots : {1U, 5U, 30U}) {  // the last in batches
       const Matrix<double> rows = unit_rows(4 * shots, dim, 5);
-      const Support support{.rows = rows.view(), .ways = 4, .shots = shots};
       LogisticHead head(GetParam(), 12);
-      head.fit(support);
-      const PlainFit plain = plain_logistic(support, GetParam(), 12);
-      for (std::size_t k = 0; k < 4; ++k) {
-        EXPECT_NEAR(head.biases()[k], plain.b[k], tolerance);
-        for (std::size_t d = 0; d < dim; ++d)
-          EXPECT_NEAR(head.weights()[k][d], plain.W[k * dim + d], tolerance);
-      }
+      head.fit({.rows = rows.view(), .ways = 4, .shots = shots});
+      const std::vector<std::size_t> sizes(4, shots);
+      expect_plain_fit(head, plain_logistic(rows, sizes, GetParam(), 12), tolerance);
     }
+}
+
+TEST_P(LogisticTest, FitOfClassesOfUnequalSizeIsThatOfPlainAdam) {
+  const std::vector<std::vector<std::size_t>> cases{
+      {3, 1, 5}, {1, 4}, {2, 2, 1, 6}, {40, 1, 60}};  // the last in batches
+  for (const auto& [dim, tolerance] : {kInDouble, kInFloat}) {
+    LogisticHead head(GetParam(), 12);  // fitted again and again in the same memory
+    for (const std::vector<std::size_t>& sizes : cases) {
+      std::vector<std::size_t> begins{0};
+      for (const std::size_t size : sizes) begins.push_back(begins.back() + size);
+      const Matrix<double> rows = unit_rows(begins.back(), dim, 5);
+      head.fit({.rows = rows.view(),
+                .ways = sizes.size(),
+                .shots = *std::ranges::max_element(sizes),
+                .begins = begins});
+      expect_plain_fit(head, plain_logistic(rows, sizes, GetParam(), 12), tolerance);
+    }
+  }
 }
 
 TEST(VoronoiLr, CellsAreThoseOfTheVoronoiDiagramOfItsHalvedRows) {

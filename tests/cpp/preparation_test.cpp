@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -48,6 +49,29 @@ TEST(Preparation, ARootOfANegativeNumberIsAnErrorThatNamesItUnlessSigned) {
   const PreparedView rows(store, "novel", "v", {.square_root = true, .is_signed = true}, 2);
   EXPECT_DOUBLE_EQ(rows.row(1, scratch.data())[0], 3);
   EXPECT_DOUBLE_EQ(rows.row(1, scratch.data())[1], -4);
+}
+
+TEST(Preparation, RowsThatAreNotKeptAreThoseThatAre) {
+  TemporaryFolder folder;
+  const auto split = testing::random_split({.classes = 3, .samples_per_class = 2, .dim = 19});
+  testing::write_store(folder.path(), {{"novel", split}});
+  const FeatureStore store(folder.path());
+  const Preparation preparation{.square_root = true, .unit_last = true};
+  const PreparedView kept(store, "novel", "s84_r0_f0", preparation, 1);
+  const PreparedView asked_for(store, "novel", "s84_r0_f0", preparation, 1, 0);
+  std::vector<double> one(padded(19));
+  std::vector<double> other(padded(19));
+  for (std::size_t r = 0; r < kept.rows(); ++r) {
+    const double* expected = kept.row(r, one.data());
+    const double* actual = asked_for.row(r, other.data());
+    EXPECT_NE(expected, one.data());
+    EXPECT_EQ(actual, other.data());
+    EXPECT_TRUE(std::equal(expected, expected + padded(19), actual)) << r;
+  }
+  Matrix<double> gathered(2, 19);
+  asked_for.gather(std::vector<std::uint32_t>{5, 1}, gathered);
+  EXPECT_TRUE(std::equal(gathered.row(0), gathered.row(0) + 19, kept.row(5, one.data())));
+  EXPECT_TRUE(std::equal(gathered.row(1), gathered.row(1) + 19, kept.row(1, one.data())));
 }
 
 }  // namespace

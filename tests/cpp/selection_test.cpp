@@ -181,6 +181,9 @@ TEST_F(GuidedSelection, OracleIsTheBestSizeOnTheSplitItself) {
   const EpisodeList list = episodes("novel");
   const Arena arena{store, "novel", list, Influence(1), 1};
   const Oracle oracle = Oracle::peek(arena, ranking);
+  const Arena in_batches{store, "novel", list, Influence(1), 1, 5 * 4 * 4 * 4 * sizeof(double)};
+  ASSERT_EQ(field_batches(list, in_batches.largest_field_bytes).size(), 5U);
+  EXPECT_EQ(Oracle::peek(in_batches, ranking).accuracy.mean, oracle.accuracy.mean);
 
   std::size_t best_size = 0;
   Estimate best{-1, 0};

@@ -105,5 +105,16 @@ TEST(SurrogateClasses, AskForExactDistancesWhereRoundingDecides) {
   EXPECT_EQ(Set(classes.joining_at(1).begin(), classes.joining_at(1).end()), Set{1});
 }
 
+// One more than is needed is sorted; what lies behind it can be as close.
+TEST(SurrogateClasses, AskForExactDistancesOfAllThatAreAsCloseAsTheLast) {
+  const std::vector<double> exact{1 + 2e-9, 1 + 1e-9, 1, 1 - 1e-9, 2};
+  Matrix<float> rounded(1, 5);
+  std::ranges::copy(std::vector<float>{1, 1, 1, 1, 2}, rounded.row(0));
+  SurrogateClasses<float> classes;
+  classes.select(rounded.view(), 2, [&](std::size_t, std::size_t base) { return exact[base]; });
+  EXPECT_EQ(Set(classes.joining_at(1).begin(), classes.joining_at(1).end()), Set{3});
+  EXPECT_EQ(Set(classes.joining_at(2).begin(), classes.joining_at(2).end()), Set{2});
+}
+
 }  // namespace
 }  // namespace deepvoro

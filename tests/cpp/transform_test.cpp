@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <set>
@@ -267,6 +268,37 @@ TEST(TransformId, TellsTransformationsApart) {
         for (const bool is_signed : {false, true})
           ids.insert(Transform{w, b, lambda, is_signed}.id());
   EXPECT_EQ(ids.size(), 24U);
+}
+
+// Both views have as many elements, but those of the second are twice as large. So many that what
+// is written behind the memory of the first cannot go unnoticed.
+TEST(LoadedView, TakesALargerViewAfterASmallerOne) {
+  constexpr std::size_t count = 1100;
+  constexpr std::size_t dim = 600;
+  const TemporaryFolder folder;
+  const Rows rows = random_rows(count, dim, true, 21);
+  const std::vector<std::int64_t> labels(count, 0);
+  testing::write_store(folder.path(), {{"novel", {labels, {"only"}, {{"a", rows}, {"b", rows}}}}});
+  const std::vector<std::uint16_t> halves(count * dim, 0x3C00);  // 1
+  testing::write_file(
+      folder / "novel" / "a.npy",
+      testing::npy_bytes(testing::npy_dictionary("<f2", std::vector<std::size_t>{count, dim}),
+                         testing::bytes_of(halves)));
+  const FeatureStore store(folder.path());
+  LoadedView view(store, 64, 1);
+  view.load("novel", "a");
+  EXPECT_EQ(view.element(), ElementType::float16);
+  EXPECT_DOUBLE_EQ(view.norm(count - 1), std::sqrt(static_cast<double>(dim)));
+  const std::vector<std::byte> next(count * dim * 2, std::byte{7});
+  view.load("novel", "b");
+  EXPECT_EQ(view.element(), ElementType::float32);
+  for (std::size_t row = 0; row < count; row += 109)
+    for (std::size_t column = 0; column < dim; column += 7) {
+      float value = 0;
+      std::memcpy(&value, view.run(row, column).data, sizeof value);
+      ASSERT_EQ(value, rows[row][column]) << row << ", " << column;
+    }
+  EXPECT_EQ(std::ranges::count(next, std::byte{7}), static_cast<std::ptrdiff_t>(next.size()));
 }
 
 }  // namespace

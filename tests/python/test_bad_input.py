@@ -1,6 +1,7 @@
 """Bad input ends in one line that names the place, the right exit code, and no output file."""
 import json
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def output_folder(tmp_path):
 def run(deepvoro, output_folder):
     def run_with(store, **flags):
         merged = {**FLAGS, "json": output_folder / "result.json", "scores": output_folder / "scores.npy", **flags}
-        return deepvoro("evaluate", store, *(part for name in merged for part in (f"--{name}", merged[name])))
+        return deepvoro("evaluate", store, *flags_of(merged))
 
     return run_with
 
@@ -53,6 +54,10 @@ def refusal(run, output_folder):
             assert names(process.stderr, expected), f"{expected!r} is not in {process.stderr!r}"
 
     return refused
+
+
+def flags_of(options):
+    return [part for name, value in options.items() for part in (f"--{name}", value)]
 
 
 def names(message, expected):
@@ -436,10 +441,30 @@ def test_huge_neighbourhood_is_all_base_classes(run, store, tmp_path, output_fol
 
 
 def test_device_is_written_not_replaced(deepvoro, store):
-    flags = [part for name, value in FLAGS.items() for part in (f"--{name}", value)]
-    process = deepvoro("evaluate", store, *flags, "--json", "/dev/stdout")
+    process = deepvoro("evaluate", store, *flags_of(FLAGS), "--json", "/dev/stdout")
     assert process.returncode == 0, process.stderr
     assert json.loads(process.stdout[: process.stdout.rindex("}") + 1])["format"] == "deepvoro-result"
+
+
+@pytest.mark.parametrize("output", ["--json", "--scores"])
+def test_full_device_is_told(deepvoro, store, output):
+    process = deepvoro("evaluate", store, *flags_of(FLAGS), output, "/dev/full")
+    assert process.returncode == BAD_DATA
+    assert len(process.stderr.splitlines()) == 1
+    assert "/dev/full: cannot be written: No space left on device" in process.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["compare", "{results}"]])
+def test_full_standard_output_is_told(program, store, run, output_folder, tmp_path, arguments):
+    """A short text waits in a buffer until the end; a long one is written at once."""
+    assert run(store).returncode == 0
+    result = json.loads((output_folder / "result.json").read_text())
+    (tmp_path / "results.json").write_text(json.dumps([result] * 200))
+    with open("/dev/full", "w") as full:
+        command = [program, *(argument.format(results=tmp_path / "results.json") for argument in arguments)]
+        process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, encoding="utf-8")
+    assert process.returncode == BAD_DATA
+    assert process.stderr == "deepvoro: the standard output cannot be written; is the disk full?\n"
 
 
 def test_unknown_key_in_pool(refusal, store, tmp_path):

@@ -169,6 +169,15 @@ def test_json_says_the_same_as_csv(fit, predict, queries):
     assert {row["nearest"] for row in rows if row["class"] == "unknown"} <= set(UNEQUAL)
 
 
+def test_names_of_any_characters_are_fields_of_a_table(deepvoro, tmp_path):
+    names = ["heron, grey", "plain", 'the "great" auk']
+    folder = Features(dict.fromkeys(names, 2)).write(tmp_path / "store")
+    assert deepvoro("fit", folder, "--out", tmp_path / "odd.dv").returncode == 0
+    head, answers, _ = rows_of_csv(deepvoro("predict", tmp_path / "odd.dv", folder).stdout)
+    assert head == ["file", "class", *names]
+    assert {name for _, name in answers} == set(names)
+
+
 @pytest.mark.parametrize(
     "shots", [UNEQUAL, {"a": 1, "b": 1, "c": 1}, {"a": 2, "b": 2}, {"a": 30, "b": 1}, {f"c{i}": 5 for i in range(12)}]
 )

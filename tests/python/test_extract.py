@@ -308,6 +308,22 @@ class Mean(torch.nn.Module):
         return x.mean(dim=(2, 3))
 
 
+class Enlarged(torch.nn.Module):
+    def forward(self, x):
+        return 1e5 * x.mean(dim=(2, 3))
+
+
+def test_the_picture_whose_features_are_too_large_is_named(extract, tmp_path):
+    for i, level in enumerate([20, 30, 40, 250, 50]):
+        (tmp_path / "pictures/any").mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (30, 30), (level,) * 3).save(tmp_path / f"pictures/any/{i}.png")
+    torch.jit.script(Enlarged()).save(str(tmp_path / "enlarged.ts"))
+    flags = ("--size", 30, "--batch", 2)
+    process = extract(*flags, images=tmp_path / "pictures", model_file=tmp_path / "enlarged.ts", views="1")
+    assert process.returncode == 3
+    assert "any/3.png: the network gives" in process.stderr and "float16" in process.stderr
+
+
 def test_torchscript_module_is_a_backbone(extract, tmp_path):
     torch.jit.script(Mean()).save(str(tmp_path / "mean.ts"))
     process = extract("--size", 30, model_file=tmp_path / "mean.ts", views="1")

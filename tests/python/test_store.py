@@ -222,6 +222,16 @@ def test_pickled_dict_of_vectors(deepvoro, tmp_path, features, labels, protocol,
 
 
 @pytest.mark.parametrize("protocol", range(6))
+def test_pickled_labels_of_any_size(deepvoro, tmp_path, protocol):
+    raw = [-(2**40), -70000, -1, 0, 255, 256, 65535, 65536, 2**31, 2**40]
+    write_pickle(tmp_path / "x.plk", {label: np.full((2, 3), i, "<f4") for i, label in enumerate(raw)}, protocol)
+    meta = create(deepvoro, tmp_path / "s", "--novel", tmp_path / "x.plk")
+    assert meta["splits"]["novel"]["classes"] == [str(label) for label in raw]
+    found, found_labels = stored(tmp_path / "s")
+    np.testing.assert_array_equal(found[:, 0], found_labels)
+
+
+@pytest.mark.parametrize("protocol", range(6))
 @pytest.mark.parametrize("shape", [np.array, np.asfortranarray, lambda rows: [row.tolist() for row in rows], lambda rows: [list(row) for row in rows]])
 def test_pickled_dict_of_matrices_and_of_number_lists(deepvoro, tmp_path, features, labels, protocol, shape):
     value = {np.int64(label): shape(features[labels == label]) for label in RAW_LABELS}
@@ -332,10 +342,11 @@ def test_dtype(deepvoro, tmp_path, features, labels):
     assert_stored(tmp_path / "s", features.astype(np.float16), labels)
     create(deepvoro, tmp_path / "t", "--novel", tmp_path / "h.npz", "--dtype", "float32")
     assert_stored(tmp_path / "t", features.astype(np.float16).astype(np.float32), labels)
-    features[5, 2] = 65505
-    np.savez(tmp_path / "x.npz", features=features, labels=labels)
-    message = refused(deepvoro, tmp_path / "u", "--novel", tmp_path / "x.npz", "--dtype", "float16")
-    assert "row 5, column 2" in message and "float32" in message
+    for value in (65505, -65505):
+        features[5, 2] = value
+        np.savez(tmp_path / "x.npz", features=features, labels=labels)
+        message = refused(deepvoro, tmp_path / "u", "--novel", tmp_path / "x.npz", "--dtype", "float16")
+        assert "row 5, column 2" in message and "float32" in message
     refused(deepvoro, tmp_path / "u", "--novel", tmp_path / "x.npz", "--dtype", "float8", code=2)
 
 

@@ -22,6 +22,7 @@ struct Arena {
   const EpisodeList& episodes;
   Influence influence;
   unsigned threads = 1;
+  std::size_t largest_field_bytes = std::size_t{1} << 30U;  // more episodes go in batches
 };
 
 struct EpisodeRange {

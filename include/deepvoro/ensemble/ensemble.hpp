@@ -25,9 +25,10 @@ using ScoreSink = std::function<void(std::span<const double> scores)>;
                                                                 const Pool& members,
                                                                 const Progress& progress = {});
 
-// Episodes in batches whose influence field has a bounded size, so that very many ways or episodes
-// need more time instead of more memory.
-[[nodiscard]] std::vector<EpisodeRange> field_batches(const EpisodeList& episodes);
+// Episodes in batches whose influence field has a bounded size, or a single episode, so that very
+// many ways or episodes need more time instead of more memory.
+[[nodiscard]] std::vector<EpisodeRange> field_batches(const EpisodeList& episodes,
+                                                      std::size_t largest_field_bytes);
 
 // Reads a batch off its field: the accuracy of its episodes in percent, and their influence.
 void assign_queries(const InfluenceField& field, EpisodeRange batch, std::span<double> accuracy,

@@ -34,11 +34,14 @@ struct Preparation {
 
 // One view of a split with its rows prepared, in double. The constructor reads all rows and throws
 // a data error that names the first one that cannot be prepared. Prepared rows are kept unless they
-// need more than 1 GiB; then each is prepared when asked for. Safe to share between threads.
+// need too much memory; then each is prepared when asked for. Safe to share between threads.
 class PreparedView {
  public:
+  static constexpr std::size_t kMostKeptBytes = std::size_t{1} << 30U;
+
   PreparedView(const FeatureStore& store, const std::string& split, const std::string& view,
-               Preparation preparation, unsigned threads);
+               Preparation preparation, unsigned threads,
+               std::size_t most_kept_bytes = kMostKeptBytes);
 
   [[nodiscard]] std::size_t rows() const { return view_.rows(); }
   [[nodiscard]] std::size_t dim() const { return view_.dim(); }

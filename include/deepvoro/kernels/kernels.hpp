@@ -76,6 +76,10 @@ inline constexpr std::size_t kQuickLength = 128;
 
 inline constexpr std::size_t kFlopsPerRound = 2 * 8 * 16;
 
+// A squared distance that comes from dot products begins to lose digits where it is below this part
+// of the squared norms of both points: 1 / kCancellation.
+inline constexpr int kCancellation = 64;
+
 struct Table {
   Level level;
 
@@ -105,8 +109,8 @@ struct Table {
                       double* out);
 
   // From dot products to distances: out[i] = sqrt(max(0, norms[i] - 2 dots[i])), where norms[i] is
-  // the sum of the squared norms of both points. True when some squared distance is below 1/64 of
-  // its norms, where cancellation begins to show.
+  // the sum of the squared norms of both points. True when some squared distance loses digits: it
+  // should then be computed again from differences (loses_digits).
   bool (*distances_float)(const float* norms, const float* dots, std::size_t count, float* out);
   bool (*distances_double)(const double* norms, const double* dots, std::size_t count, double* out);
 
@@ -185,6 +189,12 @@ inline bool distances(const Table& table, const float* norms, const float* dots,
 inline bool distances(const Table& table, const double* norms, const double* dots,
                       std::size_t count, double* out) {
   return table.distances_double(norms, dots, count, out);
+}
+// Which of these distances it is. Decided as in the kernel, to the bit (twice a number is exact),
+// so that no distance depends on those it was computed with.
+template <class Real>
+[[nodiscard]] bool loses_digits(Real norms, Real dot) {
+  return (norms - 2 * dot) * kCancellation < norms;
 }
 inline void grow_surrogate(const Table& table, const float* of_queries, const float* of_ways,
                            std::size_t ways, std::size_t stride, float* sums) {

@@ -55,6 +55,7 @@ PictureSource open_json(const fs::path& file) {
           fmt::format("{}: label_names[{}] is not a text", where, source.classes.size()));
     source.classes.push_back(name);
   }
+  if (source.classes.empty()) throw data_error(fmt::format("{}: label_names is empty", where));
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!names[i].is_string())
       throw data_error(fmt::format("{}: image_names[{}] is not a text", where, i));
