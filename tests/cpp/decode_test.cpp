@@ -179,7 +179,7 @@ TEST(ExifOrientation, IsAShortOrALongInEitherByteOrder) {
   EXPECT_EQ(big(4, "\0\0\0\6"sv), 6);
   EXPECT_EQ(little(3, "\6\0\0\0"sv), 6);
   EXPECT_EQ(little(4, "\6\0\0\0"sv), 6);
-  for (const char type : {0, 1, 2, 5, 7, 11, 12}) {
+  for (const char type : std::initializer_list<char>{0, 1, 2, 5, 7, 11, 12}) {
     EXPECT_EQ(big(type, "\0\6\0\6"sv), 1) << int{type};
     EXPECT_EQ(little(type, "\6\0\0\0"sv), 1) << int{type};
   }
