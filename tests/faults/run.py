@@ -6,7 +6,7 @@
 
 Works on a copy of the tree in build-faults/, built with -O1 and kept for the next time; the tree itself is only read.
 A fault is a few words of code to find, which must be there exactly once, and what to put in their place; with it stand
-the tests that fit: a filter for the C++ tests, after which all of them run, and Python tests as pytest names them.
+the tests that fit: filters for the C++ tests, after which all of them run, and Python tests as pytest names them.
 The first test to fail is the one reported. Ends with 1 if a fault survives all of its tests or no longer fits the code.
 A fault that survives needs a test.
 """
@@ -89,9 +89,10 @@ def configure() -> None:
             raise Unusable(f"cmake fails; see {LOG}")
 
 
-def built() -> bool:
+def build(target: str) -> None:
     with open(LOG, "w") as log:
-        return subprocess.run(["cmake", "--build", BUILD], stdout=log, stderr=log).returncode == 0
+        if subprocess.run(["cmake", "--build", BUILD, "--target", target], stdout=log, stderr=log).returncode:
+            raise Unusable(f"does not compile; see {LOG}")
 
 
 def python_interpreter() -> str:
@@ -143,22 +144,25 @@ def failing_python_test(test: str) -> str | None:
 
 
 def failing_test(fault: Fault) -> str | None:
+    """Builds no more than is needed for the next test."""
     for program, test_filter in (("deepvoro_tests", fault.cpp), ("deepvoro_backbone_tests", fault.backbone)):
-        if test_filter and (failed := failing_cpp_test(program, test_filter)):
-            return failed
-    if failed := failing_cpp_test("deepvoro_tests", "*"):
-        return failed
-    for test in fault.python:
-        if failed := failing_python_test(test):
-            return failed
-    return None
+        if test_filter:
+            build(program)
+            if failed := failing_cpp_test(program, test_filter) or failing_cpp_test(program, "*"):
+                return failed
+    if fault.python:
+        build("all")
+    return next(filter(None, map(failing_python_test, fault.python)), None)
 
 
 def check_without_faults(faults: list[Fault]) -> None:
     """A test that fails anyway would catch everything."""
-    everything = Fault("no fault", "", "", "", python=sorted({test for fault in faults for test in fault.python}))
-    if any(fault.backbone for fault in faults) and (failed := failing_cpp_test("deepvoro_backbone_tests", "*")):
-        raise Unusable(f"{failed} fails without a fault")
+    everything = Fault(
+        "no fault", "", "", "",
+        cpp="*" if any(fault.cpp for fault in faults) else "",
+        backbone="*" if any(fault.backbone for fault in faults) else "",
+        python=sorted({test for fault in faults for test in fault.python}),
+    )  # fmt: skip
     if failed := failing_test(everything):
         raise Unusable(f"{failed} fails without a fault")
 
@@ -168,9 +172,9 @@ def try_fault(fault: Fault) -> str | None:
     original = file.read_text()
     file.write_text(fault.applied_to(original))
     try:
-        if not built():
-            raise Unusable(f"{fault.name}: does not compile; see {LOG}")
         return failing_test(fault)
+    except Unusable as problem:
+        raise Unusable(f"{fault.name}: {problem}") from None
     finally:
         file.write_text(original)
 
@@ -186,8 +190,6 @@ def main() -> int:
     TREE.mkdir(exist_ok=True)
     copy_tree()
     configure()
-    if not built():
-        raise Unusable(f"the tree does not compile; see {LOG}")
     if not arguments.skip_check:
         check_without_faults(faults)
     survived = 0
