@@ -19,7 +19,7 @@ namespace {
 // Below this many dimensions the rounding of single elements to float32 can show in a distance.
 constexpr std::size_t kFloatDim = 64;
 
-bool share_rows(const Configuration& a, const Configuration& b) {
+bool share_rows(const Member& a, const Member& b) {
   return a.view == b.view && a.transform == b.transform;
 }
 
@@ -116,17 +116,17 @@ void count_members(const Arena& arena, const Pool& members, EpisodeRange range,
 }
 
 std::vector<std::size_t> streaming_order(const Pool& members) {
-  const auto place_of_first = [&](const Configuration& member, auto same) {
+  const auto place_of_first = [&](const Member& member, auto same) {
     const auto first = std::ranges::find_if(
-        members, [&](const Configuration& other) { return same(other, member); });
+        members, [&](const Member& other) { return same(other, member); });
     return static_cast<std::size_t>(first - members.begin());
   };
-  const auto same_view = [](const Configuration& a, const Configuration& b) {
+  const auto same_view = [](const Member& a, const Member& b) {
     return a.view == b.view;
   };
   using Key = std::array<std::size_t, 3>;
   std::vector<Key> keys;
-  for (const Configuration& member : members)
+  for (const Member& member : members)
     keys.push_back({place_of_first(member, same_view), place_of_first(member, share_rows),
                     neighbours(member)});
   std::vector<std::size_t> order(members.size());

@@ -239,10 +239,10 @@ FittedEnsemble::FittedEnsemble(const Pool& pool, const ViewedSamples& support,
   if (pool.empty()) throw usage_error("the pool has no members");
   check_samples(support, dim_);
   if (base != nullptr) check_samples(*base, dim_);
-  const Configuration* last = nullptr;
+  const Member* last = nullptr;
   std::vector<std::size_t> neighbours;  // the largest R of each group
   for (const std::size_t i : streaming_order(pool)) {
-    const Configuration& member = pool[i];
+    const Member& member = pool[i];
     if (last == nullptr || last->view != member.view || last->transform != member.transform) {
       const std::size_t view = place_of_view(support, member.view);
       PointTransformer transformer(member.transform, dim_);

@@ -39,7 +39,7 @@ double weight(const JsonFields& fields, const char* key) {
   return value;
 }
 
-Configuration read_member(const json& object, const std::string& where) {
+Member read_member(const json& object, const std::string& where) {
   const JsonFields fields(object, where);
   if (fields.has("head"))
     throw data_error(
@@ -49,7 +49,7 @@ Configuration read_member(const json& object, const std::string& where) {
     if (std::ranges::find(kMemberKeys, key) == kMemberKeys.end())
       throw data_error(fmt::format("{}: \"{}\" is unknown; a member has {}", where, key,
                                    fmt::join(kMemberKeys, ", ")));
-  Configuration member;
+  Member member;
   member.view = fields.text("view");
   member.transform = {fields.number("w"), fields.number("b"), fields.number("lambda"),
                       fields.flag("signed")};
@@ -72,7 +72,7 @@ ordered_json plain(double value) {
 
 }  // namespace
 
-std::string Configuration::id() const {
+std::string Member::id() const {
   const auto* surrogate = std::get_if<Surrogate>(&geometry);
   return fmt::format("{}_{}_{}", view, transform.id(),
                      surrogate == nullptr
@@ -158,7 +158,7 @@ std::optional<std::size_t> tuned_shots(const std::filesystem::path& file) {
 
 ordered_json to_json(const Pool& pool) {
   ordered_json members = ordered_json::array();
-  for (const Configuration& member : pool) {
+  for (const Member& member : pool) {
     ordered_json object = {{"view", member.view},
                            {"w", member.transform.w},
                            {"b", member.transform.b},

@@ -53,7 +53,7 @@ Stream<Real>::Stream(const Arena& arena, EpisodeRange range, const LaneVisitor<R
 
 template <class Real>
 void Stream<Real>::run(const Group& group, const Progress& progress) {
-  const Configuration& shared = group.members.front();
+  const Member& shared = group.members.front();
   if (view_name_ != shared.view) view_.load(arena_.split, shared.view);
   view_name_ = shared.view;
   const RowTransformer transformer(view_, shared.transform, center_of(view_, shared.transform));
@@ -73,7 +73,7 @@ void Stream<Real>::run(const Group& group, const Progress& progress) {
 }
 
 template <class Real>
-void Stream<Real>::fit_base_prototypes(const Configuration& shared,
+void Stream<Real>::fit_base_prototypes(const Member& shared,
                                        const std::vector<float>& center) {
   if (base_view_name_ != shared.view) base_view_.load("base", shared.view);
   base_view_name_ = shared.view;

@@ -19,7 +19,7 @@
 namespace deepvoro {
 
 // How many nearest base classes a member takes; 0 when it is no surrogate member.
-[[nodiscard]] inline std::size_t neighbours(const Configuration& member) {
+[[nodiscard]] inline std::size_t neighbours(const Member& member) {
   const auto* surrogate = std::get_if<Surrogate>(&member.geometry);
   return surrogate == nullptr ? 0 : surrogate->R;
 }
@@ -27,7 +27,7 @@ namespace deepvoro {
 // A run of members that share view and transformation, and whose surrogate sets only grow.
 struct Group {
   std::size_t first = 0;
-  std::span<const Configuration> members;
+  std::span<const Member> members;
 
   [[nodiscard]] std::size_t largest_R() const { return neighbours(members.back()); }
 };
@@ -80,7 +80,7 @@ class Stream {
     std::optional<std::size_t> exact_way;  // whose prototype is in exact_prototype
   };
 
-  void fit_base_prototypes(const Configuration& shared, const std::vector<float>& center);
+  void fit_base_prototypes(const Member& shared, const std::vector<float>& center);
   void fit_base_prototype(const RowTransformer& transformer, std::size_t base_class,
                           Worker& worker);
 

@@ -19,7 +19,7 @@ constexpr std::array kSchemeNames = {"full", "random", "guided"};
 
 // A pool that is not what the method is called would give results under a wrong name.
 void check_pool_is_of_method(const Pool& pool, Method method, const std::string& origin) {
-  const bool surrogates = std::ranges::any_of(pool, [](const Configuration& member) {
+  const bool surrogates = std::ranges::any_of(pool, [](const Member& member) {
     return std::holds_alternative<Surrogate>(member.geometry);
   });
   if (surrogates && method != Method::deepvoro_plus_plus)
@@ -35,7 +35,7 @@ Pool members_of(const Evaluation& request, const FeatureStore& store) {
   Pool pool = request.pool ? read_pool(*request.pool) : default_pool(request.method, store);
   if (request.view) pool.front().view = *request.view;
   if (request.is_signed)
-    for (Configuration& member : pool) member.transform.is_signed = true;
+    for (Member& member : pool) member.transform.is_signed = true;
   const std::string origin =
       request.pool ? request.pool->string() : std::string("method ") + name(request.method);
   check_members(store, request.split, pool, origin);

@@ -150,7 +150,7 @@ class Tuner {
   [[nodiscard]] double percent(std::uint64_t correct, std::size_t members = 1) const {
     return percent_of_queries(correct, request_.plan.shape, members * request_.plan.count);
   }
-  void add_member(TuningResult& result, Configuration member, std::uint64_t correct) const {
+  void add_member(TuningResult& result, Member member, std::uint64_t correct) const {
     result.members.push_back(std::move(member));
     result.member_val_accuracy.push_back(percent(correct));
   }

@@ -45,7 +45,7 @@ class Bench {
   }
   [[nodiscard]] const EpisodeList& episodes() const { return episodes_; }
   [[nodiscard]] const EpisodeShape& shape() const { return episodes_.shape(); }
-  [[nodiscard]] std::vector<double> plain(const Configuration& member, std::size_t episode,
+  [[nodiscard]] std::vector<double> plain(const Member& member, std::size_t episode,
                                           double alpha) const {
     return plain_terms(data_, "novel", member, episodes_[episode], shape(), alpha);
   }
@@ -286,7 +286,7 @@ std::vector<std::vector<double>> scores_of(const Bench& bench, const Pool& pool,
 
 TEST(EvaluateEnsemble, OfOneMemberIsThatMember) {
   const Bench bench(5);
-  for (const Configuration& member : mixed_pool()) {
+  for (const Member& member : mixed_pool()) {
     const auto terms = bench.terms({member}, 1, 1)[0];
     const auto scores = scores_of(bench, {member}, 1);
     const auto accuracy = evaluate_ensemble(bench.arena(), Selection::full({member}));
@@ -309,7 +309,7 @@ TEST(EvaluateEnsemble, AddsItsMembers) {
     ASSERT_EQ(scores.size(), bench.episodes().size());
     for (std::size_t e = 0; e < scores.size(); ++e) {
       std::vector<double> sums(scores[e].size());
-      for (const Configuration& member : pool) {
+      for (const Member& member : pool) {
         const std::vector<double> terms = bench.plain(member, e, alpha);
         for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += terms[i];
       }

@@ -85,7 +85,7 @@ TEST(FittedEnsemble, AddsUpTheTermsOfItsMembers) {
   for (const double alpha : {1.0, 2.0, -1.0, 0.7}) {
     const FittedEnsemble fitted(pool(), support.viewed(), &base.viewed(), Influence(alpha));
     std::vector<double> expected(kShape.total_queries() * kShape.ways);
-    for (const Configuration& member : pool()) {
+    for (const Member& member : pool()) {
       const auto terms = testing::plain_terms(data, "novel", member, episodes[0], kShape, alpha);
       for (std::size_t i = 0; i < terms.size(); ++i) expected[i] += terms[i];
     }

@@ -58,7 +58,7 @@ TEST(ConfigurationId, IsUniqueInEveryDefaultPool) {
   std::set<std::string> ids;
   std::size_t members = 0;
   for (const Method method : {Method::deepvoro, Method::deepvoro_plus_plus})
-    for (const Configuration& member : default_pool_of(method)) {
+    for (const Member& member : default_pool_of(method)) {
       ids.insert(member.id());
       ++members;
     }
@@ -66,7 +66,7 @@ TEST(ConfigurationId, IsUniqueInEveryDefaultPool) {
 }
 
 TEST(ConfigurationId, DependsOnEveryParameter) {
-  const std::vector<Configuration> different{
+  const std::vector<Member> different{
       {"a", {}, Voronoi{}},
       {"b", {}, Voronoi{}},
       {"a", {.w = 2}, Voronoi{}},
@@ -79,7 +79,7 @@ TEST(ConfigurationId, DependsOnEveryParameter) {
       {"a", {}, Surrogate{.gamma = 2}},
   };
   std::set<std::string> ids;
-  for (const Configuration& member : different) ids.insert(member.id());
+  for (const Member& member : different) ids.insert(member.id());
   EXPECT_EQ(ids.size(), different.size());
 }
 
@@ -110,7 +110,7 @@ TEST(PoolFile, IsReadAsTheContractShowsIt) {
     {"view":"s84_r0_f0","w":1.0,"b":0.0,"lambda":0.5,"geometry":"vd"},
     {"view":"s84_r0_f1","w":1.0,"b":0.04,"lambda":0,"geometry":"surrogate","R":3,"beta":4.5,"gamma":1.0},
     {"view":"s84_r0_f1","w":1.0,"b":0.04,"lambda":0,"geometry":"surrogate","R":3,"beta":4.5}]})");
-  const Configuration surrogate{
+  const Member surrogate{
       "s84_r0_f1", {.b = 0.04, .lambda = 0}, Surrogate{.R = 3, .beta = 4.5}};
   EXPECT_EQ(read_pool(folder / "pool.json"),
             (Pool{{"s84_r0_f0", {.lambda = 0.5}, Voronoi{}}, surrogate, surrogate}));

@@ -75,7 +75,7 @@ class GuidedSelection : public ::testing::Test {
     std::size_t correct = 0;
     for (std::size_t e = 0; e < list.size(); ++e) {
       std::vector<double> sums(shape.total_queries() * shape.ways);
-      for (const Configuration& member : members) {
+      for (const Member& member : members) {
         const auto terms = plain_terms(data_, "val", member, list[e], shape, 1);
         std::ranges::transform(sums, terms, sums.begin(), std::plus{});
       }

@@ -29,16 +29,16 @@ struct Surrogate {
 using Geometry = std::variant<Voronoi, Surrogate>;
 
 // One member of an ensemble: which view, transformed how, divided by which diagram.
-struct Configuration {
+struct Member {
   std::string view;
   Transform transform;
   Geometry geometry;
 
-  bool operator==(const Configuration&) const = default;
+  bool operator==(const Member&) const = default;
   [[nodiscard]] std::string id() const;
 };
 
-using Pool = std::vector<Configuration>;
+using Pool = std::vector<Member>;
 
 // Some members of a pool, in the order of their indices in `which`.
 [[nodiscard]] Pool picked(const Pool& pool, std::span<const std::size_t> which);
