@@ -30,8 +30,8 @@ void check_views(const std::vector<std::string>& views) {
 Pool members_of(const ClassifierOptions& options, bool is_signed) {
   check_views(options.views);
   Pool pool = options.pool.empty() ? default_pool(Method::deepvoro, options.views) : options.pool;
-  for (auto& member : pool) {
-    if (std::holds_alternative<Surrogate>(member.geometry))
+  for (Member& member : pool) {
+    if (member.geometry.as<Surrogate>() != nullptr)
       throw usage_error(
           "surrogate members need base classes, which a classifier does not have; use members of "
           "the geometry vd");

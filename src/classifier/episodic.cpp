@@ -76,7 +76,7 @@ class Measurement {
     if (arena.influence.alpha() != 1)
       throw usage_error("`calibration` and `open_set` are for `alpha` 1");
     for (const Member& member : members)
-      if (!std::holds_alternative<Voronoi>(member.geometry))
+      if (member.geometry.as<Voronoi>() == nullptr)
         throw usage_error("`calibration` and `open_set` are for members without surrogates");
     if (request.open_set && arena.store.split(arena.split).classes.size() == shape_.ways)
       throw data_error(fmt::format(

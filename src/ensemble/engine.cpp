@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "deepvoro/core/error.hpp"
+#include "deepvoro/core/precision.hpp"
 #include "deepvoro/ensemble/influence_field.hpp"
 #include "deepvoro/kernels/kernels.hpp"
 #include "stream.hpp"
@@ -16,19 +17,16 @@
 namespace deepvoro {
 namespace {
 
-// Below this many dimensions the rounding of single elements to float32 can show in a distance.
-constexpr std::size_t kFloatDim = 64;
-
-bool share_rows(const Member& a, const Member& b) {
-  return a.view == b.view && a.transform == b.transform;
+bool share_points(const Member& a, const Member& b) {
+  return a.view == b.view && a.transform == b.transform && a.geometry.shares_space_with(b.geometry);
 }
 
 std::vector<Group> consecutive_groups(const Pool& members) {
   std::vector<Group> groups;
   for (std::size_t begin = 0; begin < members.size();) {
     std::size_t end = begin + 1;
-    while (end < members.size() && share_rows(members[begin], members[end]) &&
-           neighbours(members[end - 1]) <= neighbours(members[end]))
+    while (end < members.size() && share_points(members[begin], members[end]) &&
+           members[end - 1].geometry.growth() <= members[end].geometry.growth())
       ++end;
     groups.push_back({begin, {members.data() + begin, end - begin}});
     begin = end;
@@ -40,7 +38,7 @@ template <class Real>
 void stream_lanes(const Arena& arena, const Pool& members, EpisodeRange range,
                   const LaneVisitor<Real>& visit, const Progress& progress) {
   const std::vector<Group> groups = consecutive_groups(members);
-  Stream<Real> stream(arena, range, visit, std::ranges::any_of(members, neighbours));
+  Stream<Real> stream(arena, range, visit, members);
   for (std::size_t g = 0; g < groups.size(); ++g)
     stream.run(groups[g], [&](double fraction) {
       if (progress)
@@ -117,18 +115,16 @@ void count_members(const Arena& arena, const Pool& members, EpisodeRange range,
 
 std::vector<std::size_t> streaming_order(const Pool& members) {
   const auto place_of_first = [&](const Member& member, auto same) {
-    const auto first = std::ranges::find_if(
-        members, [&](const Member& other) { return same(other, member); });
+    const auto first =
+        std::ranges::find_if(members, [&](const Member& other) { return same(other, member); });
     return static_cast<std::size_t>(first - members.begin());
   };
-  const auto same_view = [](const Member& a, const Member& b) {
-    return a.view == b.view;
-  };
+  const auto same_view = [](const Member& a, const Member& b) { return a.view == b.view; };
   using Key = std::array<std::size_t, 3>;
   std::vector<Key> keys;
   for (const Member& member : members)
-    keys.push_back({place_of_first(member, same_view), place_of_first(member, share_rows),
-                    neighbours(member)});
+    keys.push_back({place_of_first(member, same_view), place_of_first(member, share_points),
+                    member.geometry.growth()});
   std::vector<std::size_t> order(members.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return keys[i]; });
@@ -144,16 +140,19 @@ void check_members(const FeatureStore& store, const std::string& split, const Po
       throw data_error(
           fmt::format("{}: member {} names view '{}', which {} does not have; it has {}", origin, i,
                       members[i].view, store.folder().string(), fmt::join(store.views(), ", ")));
-  if (std::ranges::any_of(members, neighbours) && !store.has_split("base"))
+  const auto needs_base = std::ranges::find_if(
+      members, [](const Member& member) { return member.geometry.needs_base(); });
+  if (needs_base == members.end()) return;
+  if (!store.has_split("base"))
     throw data_error(
-        fmt::format("{}: has no split 'base', which the surrogate members of {} need; add it or do "
+        fmt::format("{}: has no split 'base', which the {} members of {} need; add it or do "
                     "without them",
-                    store.folder().string(), origin));
-  if (std::ranges::any_of(members, neighbours) && split == "base")
-    throw usage_error(fmt::format(
-        "`split` base: the surrogate members of {} are made of the base classes, so their "
-        "accuracy there means nothing; use novel or val",
-        origin));
+                    store.folder().string(), needs_base->geometry.name(), origin));
+  if (split == "base")
+    throw usage_error(
+        fmt::format("`split` base: the {} members of {} are made of the base classes, so their "
+                    "accuracy there means nothing; use novel or val",
+                    needs_base->geometry.name(), origin));
 }
 
 }  // namespace deepvoro

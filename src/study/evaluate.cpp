@@ -20,7 +20,7 @@ constexpr std::array kSchemeNames = {"full", "random", "guided"};
 // A pool that is not what the method is called would give results under a wrong name.
 void check_pool_is_of_method(const Pool& pool, Method method, const std::string& origin) {
   const bool surrogates = std::ranges::any_of(pool, [](const Member& member) {
-    return std::holds_alternative<Surrogate>(member.geometry);
+    return member.geometry.as<Surrogate>() != nullptr;
   });
   if (surrogates && method != Method::deepvoro_plus_plus)
     throw usage_error(

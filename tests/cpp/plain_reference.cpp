@@ -113,7 +113,7 @@ std::vector<double> plain_terms(const StoreData& store, const std::string& split
       support.push_back(transformed(row));
     prototypes.push_back(mean(support));
   }
-  const auto* geometry = std::get_if<Surrogate>(&member.geometry);
+  const auto* geometry = member.geometry.as<Surrogate>();
   std::vector<LongRow> surrogate_rows;
   if (geometry != nullptr)
     surrogate_rows = surrogates(prototypes, class_means(store.at("base"), member), geometry->R);

@@ -36,7 +36,7 @@ TEST(DefaultPool, OfDeepvoroIsEveryViewTimesEightTransformations) {
   for (std::size_t i = 0; i < pool.size(); ++i) {
     EXPECT_EQ(pool[i].view, kViews[i / 8]);
     EXPECT_EQ(pool[i].transform, eight_transforms(0.02)[i % 8]);
-    EXPECT_TRUE(std::holds_alternative<Voronoi>(pool[i].geometry));
+    EXPECT_NE(pool[i].geometry.as<Voronoi>(), nullptr);
   }
 }
 
@@ -110,8 +110,7 @@ TEST(PoolFile, IsReadAsTheContractShowsIt) {
     {"view":"s84_r0_f0","w":1.0,"b":0.0,"lambda":0.5,"geometry":"vd"},
     {"view":"s84_r0_f1","w":1.0,"b":0.04,"lambda":0,"geometry":"surrogate","R":3,"beta":4.5,"gamma":1.0},
     {"view":"s84_r0_f1","w":1.0,"b":0.04,"lambda":0,"geometry":"surrogate","R":3,"beta":4.5}]})");
-  const Member surrogate{
-      "s84_r0_f1", {.b = 0.04, .lambda = 0}, Surrogate{.R = 3, .beta = 4.5}};
+  const Member surrogate{"s84_r0_f1", {.b = 0.04, .lambda = 0}, Surrogate{.R = 3, .beta = 4.5}};
   EXPECT_EQ(read_pool(folder / "pool.json"),
             (Pool{{"s84_r0_f0", {.lambda = 0.5}, Voronoi{}}, surrogate, surrogate}));
 }
@@ -188,6 +187,7 @@ TEST_F(BrokenPoolFile, IsRefusedWithTheNameOfTheKeyOfAMember) {
       {"beta", {-1, "3", 1e10}},
       {"gamma", {-0.5, "1", nullptr, 1e308}},
       {"signed", {0, "yes"}},
+      {"weight", {-1, 0, "2", nullptr, 1e10}},
       {"val_accuracy", {-1, "high", nullptr}},
   };
   for (const auto& [key, values] : wrong)

@@ -112,9 +112,8 @@ TEST_F(TuneTest, TakesForEachRTheBestBeta) {
   }
   ASSERT_EQ(result.members.size(), 2U * 2 * 2);
   for (std::size_t i = 0; i < result.members.size(); ++i) {
-    EXPECT_EQ(
-        result.members[i],
-        (Member{views_[i / 4], result.transforms[i / 2 % 2].transform, chosen[i % 2]}));
+    EXPECT_EQ(result.members[i],
+              (Member{views_[i / 4], result.transforms[i / 2 % 2].transform, chosen[i % 2]}));
     EXPECT_NEAR(result.member_val_accuracy[i], val_accuracy(result.members[i]), 1e-9);
   }
 }

@@ -1,38 +1,26 @@
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "deepvoro/features/store.hpp"
 #include "deepvoro/features/transform.hpp"
+#include "deepvoro/geometry/geometry.hpp"
+#include "deepvoro/geometry/surrogate.hpp"
 
 namespace deepvoro {
 
-struct Voronoi {
-  auto operator<=>(const Voronoi&) const = default;
-};
-
-struct Surrogate {
-  std::size_t R = 1;
-  double beta = 1;
-  double gamma = 1;
-
-  auto operator<=>(const Surrogate&) const = default;
-};
-
-using Geometry = std::variant<Voronoi, Surrogate>;
-
-// One member of an ensemble: which view, transformed how, divided by which diagram.
+// One member of an ensemble: which view, transformed how, measured by which geometry. Its distances
+// count `weight` times.
 struct Member {
   std::string view;
   Transform transform;
   Geometry geometry;
+  double weight = 1;
 
   bool operator==(const Member&) const = default;
   [[nodiscard]] std::string id() const;
