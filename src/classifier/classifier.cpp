@@ -31,10 +31,11 @@ Pool members_of(const ClassifierOptions& options, bool is_signed) {
   check_views(options.views);
   Pool pool = options.pool.empty() ? default_pool(Method::deepvoro, options.views) : options.pool;
   for (Member& member : pool) {
-    if (member.geometry.as<Surrogate>() != nullptr)
+    if (member.geometry.needs_base())
       throw usage_error(
-          "surrogate members need base classes, which a classifier does not have; use members of "
-          "the geometry vd");
+          fmt::format("{} members need base classes, which a classifier does not have; use members "
+                      "of the geometry vd",
+                      member.geometry.name()));
     if (is_signed) member.transform.is_signed = true;
   }
   return pool;

@@ -11,21 +11,18 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/precision.hpp"
 #include "deepvoro/ensemble/influence_field.hpp"
+#include "deepvoro/ensemble/space_cache.hpp"
 #include "deepvoro/kernels/kernels.hpp"
 #include "stream.hpp"
 
 namespace deepvoro {
 namespace {
 
-bool share_points(const Member& a, const Member& b) {
-  return a.view == b.view && a.transform == b.transform && a.geometry.shares_space_with(b.geometry);
-}
-
 std::vector<Group> consecutive_groups(const Pool& members) {
   std::vector<Group> groups;
   for (std::size_t begin = 0; begin < members.size();) {
     std::size_t end = begin + 1;
-    while (end < members.size() && share_points(members[begin], members[end]) &&
+    while (end < members.size() && members[begin].shares_points_with(members[end]) &&
            members[end - 1].geometry.growth() <= members[end].geometry.growth())
       ++end;
     groups.push_back({begin, {members.data() + begin, end - begin}});
@@ -34,16 +31,39 @@ std::vector<Group> consecutive_groups(const Pool& members) {
   return groups;
 }
 
+// The spaces of groups from `first` on, as many as there are threads to fit them side by side.
+// Empty where the first has none.
+std::vector<std::shared_ptr<const Space>> next_spaces(const std::vector<Group>& groups,
+                                                      std::size_t first, SpaceCache& cache,
+                                                      unsigned threads) {
+  Pool members;
+  while (first + members.size() < groups.size() && members.size() < threads &&
+         groups[first + members.size()].members.front().geometry.has_space())
+    members.push_back(groups[first + members.size()].members.front());
+  return cache.spaces(members, threads);
+}
+
 template <class Real>
 void stream_lanes(const Arena& arena, const Pool& members, EpisodeRange range,
                   const LaneVisitor<Real>& visit, const Progress& progress) {
   const std::vector<Group> groups = consecutive_groups(members);
+  SpaceCache own_cache(arena.store, 0);  // asked once
+  SpaceCache& cache = arena.spaces == nullptr ? own_cache : *arena.spaces;
   Stream<Real> stream(arena, range, visit, members);
-  for (std::size_t g = 0; g < groups.size(); ++g)
-    stream.run(groups[g], [&](double fraction) {
+  std::vector<std::shared_ptr<const Space>> spaces;
+  std::size_t first_with_space = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto report = [&](double fraction) {
       if (progress)
         progress((static_cast<double>(g) + fraction) / static_cast<double>(groups.size()));
-    });
+    };
+    if (groups[g].members.front().geometry.has_space()) report(0);
+    if (g >= first_with_space + spaces.size()) {
+      spaces = next_spaces(groups, g, cache, arena.threads);
+      first_with_space = g;
+    }
+    stream.run(groups[g], spaces.empty() ? nullptr : spaces[g - first_with_space].get(), report);
+  }
 }
 
 // Calls stream_lanes with the visitor that make_visitor.operator()<Real>() makes.
@@ -120,10 +140,11 @@ std::vector<std::size_t> streaming_order(const Pool& members) {
     return static_cast<std::size_t>(first - members.begin());
   };
   const auto same_view = [](const Member& a, const Member& b) { return a.view == b.view; };
+  const auto same_points = [](const Member& a, const Member& b) { return a.shares_points_with(b); };
   using Key = std::array<std::size_t, 3>;
   std::vector<Key> keys;
   for (const Member& member : members)
-    keys.push_back({place_of_first(member, same_view), place_of_first(member, share_points),
+    keys.push_back({place_of_first(member, same_view), place_of_first(member, same_points),
                     member.geometry.growth()});
   std::vector<std::size_t> order(members.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "deepvoro/core/error.hpp"
@@ -22,11 +23,11 @@ class FittedEnsemble::Group {
   Group& operator=(const Group&) = delete;
   virtual ~Group() = default;
 
+  // The place of its view among those of the support; one beyond the last is the mean of all.
   [[nodiscard]] virtual std::size_t view() const = 0;
-  // Adds the terms of queries begin to end, whose norms are given, to their rows of `out`.
-  virtual void add_terms(MatrixView<const float> queries, std::size_t begin, std::size_t end,
-                         std::span<const double> norms, const Influence& influence,
-                         MatrixView<double> out) const = 0;
+  // Adds the terms of queries, whose norms are given, to `out`.
+  virtual void add_terms(MatrixView<const float> queries, std::span<const double> norms,
+                         const Influence& influence, MatrixView<double> out) const = 0;
 };
 
 namespace {
@@ -99,12 +100,47 @@ Matrix<Real> class_means(const PointTransformer& transformer, const Space* space
   return means;
 }
 
+// One beyond the last is the mean of all.
 std::size_t place_of_view(const ViewedSamples& samples, const std::string& view) {
   const auto found = std::ranges::find(samples.views, view);
-  if (found == samples.views.end())
+  if (found == samples.views.end() && view != kMeanView)
     throw data_error(fmt::format("no features of view '{}' were given", view));
   return static_cast<std::size_t>(found - samples.views.begin());
 }
+
+// Rows begin to end of the mean of some views.
+Matrix<float> mean_rows(std::span<const MatrixView<const float>> views, std::size_t begin,
+                        std::size_t end) {
+  const std::size_t dim = views.front().cols();
+  Matrix<float> means(end - begin, dim);
+  std::vector<double> scratch(padded(dim));
+  std::vector<double> sum(dim);
+  for (std::size_t row = begin; row < end; ++row) {
+    std::ranges::fill(sum, 0.0);
+    for (const MatrixView<const float>& view : views)
+      add_unit_row(ElementType::float32, reinterpret_cast<const std::byte*>(view.row(row)), dim,
+                   scratch.data(), sum.data());
+    std::ranges::transform(sum, means.row(row - begin),
+                           [](double value) { return static_cast<float>(value); });
+  }
+  return means;
+}
+
+// Samples and the mean of their views behind the others.
+class WithMean {
+ public:
+  explicit WithMean(const ViewedSamples& samples, bool is_needed) : samples_(samples) {
+    if (!is_needed) return;
+    mean_ = mean_rows(samples.rows, 0, samples.labels.size());
+    samples_.views.emplace_back(kMeanView);
+    samples_.rows.emplace_back(mean_.view());
+  }
+  [[nodiscard]] const ViewedSamples& samples() const { return samples_; }
+
+ private:
+  ViewedSamples samples_;
+  Matrix<float> mean_;
+};
 
 void check_samples(const ViewedSamples& samples, std::size_t dim) {
   if (samples.views.size() != samples.rows.size() || samples.views.empty() || samples.classes == 0)
@@ -141,11 +177,10 @@ class GroupOf final : public FittedEnsemble::Group {
 
   [[nodiscard]] std::size_t view() const override { return view_; }
 
-  void add_terms(MatrixView<const float> queries, std::size_t begin, std::size_t end,
-                 std::span<const double> norms, const Influence& influence,
-                 MatrixView<double> out) const override {
-    const Matrix<Real> points = points_of(queries, begin, end, norms);
-    Matrix<Real> distances(classes_, end - begin);
+  void add_terms(MatrixView<const float> queries, std::span<const double> norms,
+                 const Influence& influence, MatrixView<double> out) const override {
+    const Matrix<Real> points = points_of(queries, norms);
+    Matrix<Real> distances(classes_, points.rows());
     measure(points, distances.view());
     Matrix<Real> to_base(points.rows(), base_.cells());
     std::vector<const Real*> to_base_rows;
@@ -170,7 +205,7 @@ class GroupOf final : public FittedEnsemble::Group {
           return static_cast<double>(static_cast<Real>(members_[i].weight) * value);
         });
         influence.to_terms(terms);
-        for (std::size_t q = 0; q < terms.size(); ++q) out[begin + q][k] += terms[q];
+        for (std::size_t q = 0; q < terms.size(); ++q) out[q][k] += terms[q];
       }
     }
   }
@@ -314,15 +349,14 @@ class GroupOf final : public FittedEnsemble::Group {
     return *source.base;
   }
 
-  Matrix<Real> points_of(MatrixView<const float> queries, std::size_t begin, std::size_t end,
-                         std::span<const double> norms) const {
+  Matrix<Real> points_of(MatrixView<const float> queries, std::span<const double> norms) const {
     const std::size_t dim = queries.cols();
     std::vector<double> scratch(padded(dim));
-    Matrix<Real> rows(end - begin, dim);
-    for (std::size_t q = begin; q < end; ++q)
-      transformer_.apply(queries[q], norms[q - begin], scratch, rows.row(q - begin));
+    Matrix<Real> rows(queries.rows(), dim);
+    for (std::size_t q = 0; q < queries.rows(); ++q)
+      transformer_.apply(queries[q], norms[q], scratch, rows.row(q));
     if (space_ == nullptr) return rows;
-    Matrix<Real> mapped(end - begin, dim);
+    Matrix<Real> mapped(queries.rows(), dim);
     const std::vector<double> nothing(padded(dim));
     space_->map(MatrixView<const Real>(rows.view()), nothing.data(), mapped.view());
     return mapped;
@@ -361,8 +395,8 @@ class GroupOf final : public FittedEnsemble::Group {
   std::vector<std::size_t> kind_of_member_;
 };
 
-bool share_points(const Member& a, const Member& b) {
-  return a.view == b.view && a.transform == b.transform && a.geometry.shares_space_with(b.geometry);
+MatrixView<const float> rows_of(MatrixView<const float> all, std::size_t begin, std::size_t end) {
+  return {all.row(begin), end - begin, all.cols(), all.stride()};
 }
 
 }  // namespace
@@ -374,12 +408,19 @@ FittedEnsemble::FittedEnsemble(const Pool& pool, const ViewedSamples& support,
       influence_(influence) {
   if (pool.empty()) throw usage_error("the pool has no members");
   check_samples(support, dim_);
+  views_ = support.views.size();
   if (base != nullptr) check_samples(*base, dim_);
   const Pool members = picked(pool, streaming_order(pool));
+  const bool has_mean =
+      std::ranges::any_of(members, [](const Member& member) { return member.view == kMeanView; });
+  const WithMean all_support(support, has_mean);
+  std::optional<WithMean> all_base;
+  if (base != nullptr) all_base.emplace(*base, has_mean);
   for (std::size_t begin = 0; begin < members.size();) {
     std::size_t end = begin + 1;
-    while (end < members.size() && share_points(members[begin], members[end])) ++end;
-    const GroupSource source{support, base, std::span(members).subspan(begin, end - begin)};
+    while (end < members.size() && members[begin].shares_points_with(members[end])) ++end;
+    const GroupSource source{all_support.samples(), all_base ? &all_base->samples() : nullptr,
+                             std::span(members).subspan(begin, end - begin)};
     if (dim_ < kFloatDim)
       groups_.push_back(std::make_unique<GroupOf<double>>(source));
     else
@@ -421,15 +462,22 @@ void FittedEnsemble::influence_of_block(std::span<const MatrixView<const float>>
   std::vector<double> scratch(padded(dim_));
   std::vector<double> norms(end - begin);
   for (std::size_t q = begin; q < end; ++q) std::ranges::fill(out[q], 0.0);
-  std::size_t normed_view = queries.size();
+  if (queries.size() < views_ ||
+      std::ranges::any_of(queries, [&](const auto& view) { return view.cols() != dim_; }))
+    throw usage_error("the query needs features of every view of the support");
+  const MatrixView<double> of_block(out.row(begin), end - begin, out.cols(), out.stride());
+  Matrix<float> mean;
+  const Group* last = nullptr;
+  MatrixView<const float> seen;
   for (const auto& group : groups_) {
-    if (group->view() >= queries.size() || queries[group->view()].cols() != dim_)
-      throw usage_error("the query needs features of every view of the support");
-    const MatrixView<const float> seen = queries[group->view()];
-    if (group->view() != normed_view)
-      for (std::size_t q = begin; q < end; ++q) norms[q - begin] = checked_norm(seen[q], scratch);
-    normed_view = group->view();
-    group->add_terms(seen, begin, end, norms, influence_, out);
+    if (last == nullptr || last->view() != group->view()) {
+      if (group->view() == views_) mean = mean_rows(queries.first(views_), begin, end);
+      seen = group->view() == views_ ? MatrixView<const float>(mean.view())
+                                     : rows_of(queries[group->view()], begin, end);
+      for (std::size_t q = 0; q < norms.size(); ++q) norms[q] = checked_norm(seen[q], scratch);
+    }
+    last = group.get();
+    group->add_terms(seen, norms, influence_, of_block);
   }
   for (std::size_t q = begin; q < end; ++q)
     for (double& value : out[q]) value *= influence_.sign();

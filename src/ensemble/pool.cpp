@@ -22,7 +22,7 @@ using nlohmann::ordered_json;
 
 constexpr std::array kMethodNames = {"vd",       "power-lr",   "voronoi-lr", "deepvoro--",
                                      "deepvoro", "deepvoro++", "simpleshot", "pt-ncm",
-                                     "s2m2",     "dc"};
+                                     "s2m2",     "dc",         "plda"};
 
 // Published for mini-ImageNet, R = 1..10.
 constexpr std::array kDefaultBeta = {7.0, 5.5, 4.5, 4.0, 4.0, 3.5, 3.5, 3.0, 3.0, 3.0};
@@ -41,7 +41,7 @@ constexpr GeometryKind kind() {
 }
 
 // The geometries of pool files.
-constexpr std::array kGeometries = {kind<Voronoi>(), kind<Surrogate>()};
+constexpr std::array kGeometries = {kind<Voronoi>(), kind<Surrogate>(), kind<Plda>()};
 
 std::vector<std::string_view> member_keys() {
   std::vector<std::string_view> keys{"view", "w", "b", "lambda", "signed", "geometry"};
@@ -129,7 +129,8 @@ const char* name(Method method) {
 }
 
 bool is_ensemble(Method method) {
-  return method == Method::vd || method == Method::deepvoro || method == Method::deepvoro_plus_plus;
+  return method == Method::vd || method == Method::deepvoro ||
+         method == Method::deepvoro_plus_plus || method == Method::plda;
 }
 
 Pool default_pool(Method method, std::span<const std::string> views) {
@@ -149,6 +150,9 @@ Pool default_pool(Method method, std::span<const std::string> views) {
              {Transform{.lambda = 0.75}, Transform{.b = 0.08, .lambda = 0}})
           for (std::size_t R = 1; R <= kDefaultBeta.size(); ++R)
             pool.push_back({view, transform, Surrogate{.R = R, .beta = kDefaultBeta[R - 1]}});
+      break;
+    case Method::plda:
+      for (const std::string& view : views) pool.push_back({view, {.lambda = 0.5}, Plda{}});
       break;
     default:
       throw internal_error(fmt::format("method {} has no members", name(method)));

@@ -1,11 +1,9 @@
 #include "stream.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "deepvoro/core/error.hpp"
+#include "base_classes.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/kernels/kernels.hpp"
 
@@ -14,16 +12,6 @@ namespace {
 
 constexpr std::size_t kRowGrain = 128;
 constexpr std::size_t kEpisodeGrain = 8;
-
-void check_base_classes(const std::vector<std::vector<std::size_t>>& rows,
-                        const FeatureStore& store) {
-  for (std::size_t c = 0; c < rows.size(); ++c)
-    if (rows[c].empty())
-      throw data_error(
-          fmt::format("{}: class '{}' of split base has no samples, so it has no "
-                      "prototype; remove it from store.json",
-                      store.folder().string(), store.split("base").classes[c]));
-}
 
 }  // namespace
 
@@ -38,12 +26,9 @@ Stream<Real>::Stream(const Arena& arena, EpisodeRange range, const LaneVisitor<R
       view_(arena.store, pass_.block_columns(), arena.threads),
       base_view_(arena.store, arena.store.dim(), arena.threads) {
   std::size_t bases = 0;
-  if (std::ranges::any_of(members, [](const Member& m) { return m.geometry.needs_base(); })) {
-    base_rows_ = arena.store.rows_by_class("base");
-    check_base_classes(base_rows_, arena.store);
-  }
   if (std::ranges::any_of(members,
                           [](const Member& m) { return m.geometry.needs_base_distances(); })) {
+    base_rows_ = base_classes(arena.store);
     bases = base_rows_.size();
     base_.prototypes = Matrix<Real>(bases, arena.store.dim());
     base_.squared_norms.resize(bases);
@@ -56,42 +41,18 @@ Stream<Real>::Stream(const Arena& arena, EpisodeRange range, const LaneVisitor<R
 }
 
 template <class Real>
-void Stream<Real>::run(const Group& group, const Progress& progress) {
+void Stream<Real>::run(const Group& group, const Space* space, const Progress& progress) {
   const Member& shared = group.members.front();
   if (view_name_ != shared.view) view_.load(arena_.split, shared.view);
   view_name_ = shared.view;
   transformer_.emplace(view_, shared.transform, center_of(view_, shared.transform));
-  if (!shared.geometry.has_space()) {
+  if (space == nullptr)
     run_points(group, TransformedPoints<Real>(*transformer_), progress);
-  } else {
-    const std::shared_ptr<const Space> space = space_of(shared);
+  else
     run_points(group,
                MappedPoints<Real>(*transformer_, view_.rows(), view_.dim(), *space,
                                   arena_.episodes.shape().shots, arena_.threads),
                progress);
-  }
-}
-
-template <class Real>
-void Stream<Real>::load_base(const std::string& view) {
-  if (base_view_name_ != view) base_view_.load("base", view);
-  base_view_name_ = view;
-}
-
-template <class Real>
-std::shared_ptr<const Space> Stream<Real>::space_of(const Member& member) {
-  load_base(member.view);
-  const RowTransformer transformer(base_view_, member.transform,
-                                   std::vector<float>(base_view_.dim()));
-  return member.geometry.space({.dim = base_view_.dim(),
-                                .by_class = base_rows_,
-                                .read =
-                                    [&](std::size_t row, double* out) {
-                                      std::vector<double> scratch(padded(base_view_.dim()));
-                                      transformer.columns(row, 0, scratch.size(), scratch.data(),
-                                                          out);
-                                    },
-                                .origin = base_view_.file()});
 }
 
 template <class Real>
@@ -138,7 +99,8 @@ void Stream<Real>::run_points(const Group& group, const Points<Real>& points,
 
 template <class Real>
 void Stream<Real>::fit_base_prototypes(const Member& shared, const std::vector<float>& center) {
-  load_base(shared.view);
+  if (base_view_name_ != shared.view) base_view_.load("base", shared.view);
+  base_view_name_ = shared.view;
   const RowTransformer transformer(base_view_, shared.transform, center);
   const kernels::Table& kernels = kernels::active();
   parallel_for(arena_.threads, base_rows_.size(), 1,

@@ -36,7 +36,8 @@ class Stream {
   Stream(const Arena& arena, EpisodeRange range, const LaneVisitor<Real>& visit,
          const Pool& members);
 
-  void run(const Group& group, const Progress& progress);
+  // `space`: that of the members; nullptr where they have none of their own.
+  void run(const Group& group, const Space* space, const Progress& progress);
 
  private:
   // One thread's work on the members of a group that have geometries of the same name.
@@ -96,7 +97,6 @@ class Stream {
   };
 
   [[nodiscard]] GroupKinds kinds_of(const Group& group);
-  [[nodiscard]] std::shared_ptr<const Space> space_of(const Member& member);
   void fit_base_prototypes(const Member& shared, const std::vector<float>& center);
   void fit_base_prototype(const RowTransformer& transformer, std::size_t base_class,
                           Worker& worker);
@@ -132,8 +132,6 @@ class Stream {
   // mean of dot products, so nothing of the length of a row is touched.
   void measure_prototypes(const Episode& episode, const Points<Real>& points, std::size_t e,
                           Worker& worker) const;
-
-  void load_base(const std::string& view);
 
   const Arena& arena_;
   EpisodeRange range_;

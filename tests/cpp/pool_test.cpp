@@ -54,7 +54,7 @@ TEST(DefaultPool, OfDeepvoroPlusPlusIsEveryViewTimesTwoTransformationsTimesTenR)
   }
 }
 
-TEST(ConfigurationId, IsUniqueInEveryDefaultPool) {
+TEST(MemberId, IsUniqueInEveryDefaultPool) {
   std::set<std::string> ids;
   std::size_t members = 0;
   for (const Method method : {Method::deepvoro, Method::deepvoro_plus_plus})
@@ -65,7 +65,7 @@ TEST(ConfigurationId, IsUniqueInEveryDefaultPool) {
   EXPECT_EQ(ids.size(), members);
 }
 
-TEST(ConfigurationId, DependsOnEveryParameter) {
+TEST(MemberId, DependsOnEveryParameter) {
   const std::vector<Member> different{
       {"a", {}, Voronoi{}},
       {"b", {}, Voronoi{}},
@@ -77,6 +77,11 @@ TEST(ConfigurationId, DependsOnEveryParameter) {
       {"a", {}, Surrogate{.R = 2}},
       {"a", {}, Surrogate{.beta = 2}},
       {"a", {}, Surrogate{.gamma = 2}},
+      {"a", {}, Plda{}},
+      {"a", {}, Plda{.shrink_within = 0.1}},
+      {"a", {}, Plda{.shrink_between = 0.1}},
+      {"a", {}, Plda{.kappa = 3}},
+      {"a", {}, Voronoi{}, 2},
   };
   std::set<std::string> ids;
   for (const Member& member : different) ids.insert(member.id());
@@ -99,7 +104,8 @@ TEST(PoolFile, RoundTripsEveryParameter) {
   const TemporaryFolder folder;
   const Pool pool{{"s84_r0_f0", {.w = 1.5, .b = 0.1 + 0.2, .lambda = 0.75}, Voronoi{}},
                   {"x", {.b = 1.0 / 3, .lambda = 0, .is_signed = true}, Voronoi{}},
-                  {"s84_r0_f0", {.lambda = -1}, Surrogate{.R = 3, .beta = 4.5, .gamma = 0.1}}};
+                  {"s84_r0_f0", {.lambda = -1}, Surrogate{.R = 3, .beta = 4.5, .gamma = 0.1}},
+                  {"mean", {.lambda = 0.5}, Plda{0.3, 0.1, 2.5}, 7.25}};
   write_pool(pool, folder / "pool.json");
   EXPECT_EQ(read_pool(folder / "pool.json"), pool);
 }

@@ -15,6 +15,8 @@
 
 namespace deepvoro {
 
+class SpaceCache;
+
 // Where members are measured: episodes of one split of a store.
 struct Arena {
   const FeatureStore& store;
@@ -22,6 +24,7 @@ struct Arena {
   const EpisodeList& episodes;
   Influence influence;
   unsigned threads = 1;
+  SpaceCache* spaces = nullptr;  // of this store, kept from one measurement to the next
 };
 
 struct EpisodeRange {

@@ -49,6 +49,7 @@ class FittedEnsemble {
 
   std::size_t dim_;
   std::size_t classes_;
+  std::size_t views_ = 0;
   Influence influence_;
   std::vector<std::unique_ptr<Group>> groups_;
 };

@@ -10,6 +10,7 @@
 #include "deepvoro/features/store.hpp"
 #include "deepvoro/features/transform.hpp"
 #include "deepvoro/geometry/geometry.hpp"
+#include "deepvoro/geometry/plda.hpp"
 #include "deepvoro/geometry/surrogate.hpp"
 
 namespace deepvoro {
@@ -23,6 +24,11 @@ struct Member {
   double weight = 1;
 
   bool operator==(const Member&) const = default;
+  // Whether both measure distances between the same points.
+  [[nodiscard]] bool shares_points_with(const Member& other) const {
+    return view == other.view && transform == other.transform &&
+           geometry.shares_space_with(other.geometry);
+  }
   [[nodiscard]] std::string id() const;
 };
 
@@ -42,6 +48,7 @@ enum class Method {
   pt_ncm,
   s2m2,
   dc,
+  plda,
 };
 
 [[nodiscard]] Method method_named(const std::string& name);

@@ -42,7 +42,7 @@ struct Parameter {
 struct BaseRows {
   std::size_t dim = 0;
   std::vector<std::vector<std::size_t>> by_class;          // none of them empty
-  std::function<void(std::size_t row, double* out)> read;  // padded(dim) elements; any thread
+  std::function<void(std::size_t row, double* out)> read;  // padded(dim) elements
   std::string origin;                                      // for errors
 };
 
