@@ -17,7 +17,7 @@
         packages-coverage packages-bench packages-bench-extract packages-pipeline clean
 
 PROGRAM_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
-                    libhdf5-dev libzip-dev libarchive-dev libcli11-dev libjpeg62-turbo-dev libpng-dev
+                    libhdf5-dev libeigen3-dev libzip-dev libarchive-dev libcli11-dev libjpeg62-turbo-dev libpng-dev
 BUILD_PACKAGES := $(PROGRAM_PACKAGES) libtorch-dev pybind11-dev python3-dev python3-numpy
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev python3 python3-pytest \
                  python3-h5py python3-scipy python3-sklearn python3-joblib python3-pandas python3-matplotlib \

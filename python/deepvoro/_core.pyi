@@ -118,6 +118,9 @@ def tune(
     biases: Optional[Sequence[float]],
     neighbours: Optional[Sequence[int]],
     betas: Optional[Sequence[float]],
+    shrink_within: Optional[Sequence[float]],
+    shrink_between: Optional[Sequence[float]],
+    kappas: Optional[Sequence[float]],
     signed: bool,
     threads: int,
 ) -> dict[str, Any]: ...

@@ -12,6 +12,10 @@ from . import _core
 from ._support import SupportClassifier, contiguous, is_signed, positive, threads_for
 
 
+# The method whose members have a geometry, with its usual transformations.
+_METHODS = {"vd": "deepvoro", "surrogate": "deepvoro++", "plda": "plda"}
+
+
 class DeepVoroClassifier(SupportClassifier):
     """Cluster-to-cluster Voronoi diagram: every member, a view with a transformation, has its own prototypes.
 
@@ -23,9 +27,11 @@ class DeepVoroClassifier(SupportClassifier):
         (for surrogates the two of DeepVoro++).
     views : int or list of str, default 1
         Number (or names) of views: equal blocks of columns of X, side by side.
-    geometry : "vd", "surrogate" or list of dict, default "vd"
+    geometry : "vd", "surrogate", "plda" or list of dict, default "vd"
         "vd": Voronoi diagrams. "surrogate": distances to base classes are mixed in (DeepVoro++, R = 1..10); a list
-        such as ``[{"R": 3, "beta": 4.5, "gamma": 1}]`` says how.
+        such as ``[{"R": 3, "beta": 4.5, "gamma": 1}]`` says how. "plda": rows are whitened by what base classes
+        say of samples and classes; a list such as ``[{"geometry": "plda", "shrink_within": 0.3,
+        "shrink_between": 0.3, "kappa": 2}]`` says how.
     alpha : float, default 1
         Exponent of the influence function, not 0.
     signed : bool or "auto", default "auto"
@@ -33,10 +39,10 @@ class DeepVoroClassifier(SupportClassifier):
         there are negative features among those it is fitted on.
     temperature : float or "loo", default "loo"
         Of the softmax of `predict_proba`. "loo": what makes rows most likely that are left out of their class, one at
-        a time. Where no class has two rows, or with surrogates, 0.08 of the mean influence of the other classes; 1 for
+        a time. Where no class has two rows, or with another geometry than "vd", 0.08 of the mean influence of the other classes; 1 for
         a negative alpha.
     base : (X, y), default None
-        Rows of base classes, for surrogates.
+        Rows of base classes, for surrogates and plda.
     n_jobs : int, default None
         Threads for queries: None is 1, -1 all. Results do not depend on it.
 
@@ -106,18 +112,20 @@ class DeepVoroClassifier(SupportClassifier):
             return [f"view{i}" for i in range(self.views)]
         return list(self.views)
 
-    def _has_surrogates(self) -> bool:
+    def _needs_base(self) -> bool:
         return not (isinstance(self.geometry, str) and self.geometry == "vd")
 
     def _members(self, views: list[str]) -> list[dict[str, Any]]:
-        if isinstance(self.geometry, str) and self.geometry not in ("vd", "surrogate"):
-            raise ValueError(f"geometry {self.geometry!r}: unknown; use 'vd', 'surrogate' or a list of surrogates")
-        usual = json.loads(_core.default_members("deepvoro++" if self._has_surrogates() else "deepvoro", views[:1]))
+        if isinstance(self.geometry, str) and self.geometry not in _METHODS:
+            raise ValueError(f"geometry {self.geometry!r}: unknown; use 'vd', 'surrogate', 'plda' or a list of dicts")
+        method = _METHODS[self.geometry] if isinstance(self.geometry, str) else "deepvoro++"
+        usual = json.loads(_core.default_members(method, views[:1]))
         transforms = _distinct(usual, ("w", "b", "lambda")) if self.transforms is None else self.transforms
         if isinstance(transforms, str) or not all(isinstance(transform, Mapping) for transform in transforms):
             raise ValueError("transforms must be a list of dicts, as in [{'lambda': 0.5, 'b': 0.1}]")
         if isinstance(self.geometry, str):
-            geometries = _distinct(usual, ("geometry", "R", "beta", "gamma"))
+            transformation = ("view", "w", "b", "lambda", "signed")
+            geometries = _distinct(usual, tuple(key for key in usual[0] if key not in transformation))
         else:
             geometries = [{"geometry": "surrogate", **surrogate} for surrogate in self.geometry]
         signed = {"signed": True} if is_signed(self.signed, self.support_) else {}
@@ -145,7 +153,7 @@ class DeepVoroClassifier(SupportClassifier):
         shots = np.bincount(self._codes)
         if self.alpha < 0:
             return 1.0
-        if self._has_surrogates():
+        if self._needs_base():
             shots = np.ones_like(shots)
         # A row that is left out of the n of its class is n/(n-1) times as far from it, and the library corrects a
         # distance for that; this is the rest of its power alpha.

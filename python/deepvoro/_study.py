@@ -184,8 +184,8 @@ def evaluate(
 ) -> EvaluationResults:
     """Accuracy of methods on few-shot episodes drawn from a feature store, as ``deepvoro evaluate`` computes it.
 
-    `method` is one or several of vd, power-lr, voronoi-lr, deepvoro--, deepvoro, deepvoro++, simpleshot, pt-ncm, s2m2
-    and dc. `pool` replaces the members of a method: a pool file, a list of members, or what :func:`tune` returned. All
+    `method` is one or several of vd, power-lr, voronoi-lr, deepvoro--, deepvoro, deepvoro++, simpleshot, pt-ncm, s2m2,
+    dc and plda. `pool` replaces the members of a method: a pool file, a list of members, or what :func:`tune` returned. All
     other arguments are the flags of the program (docs/METHODS.md). Results do not depend on `threads`. Ctrl-C stops it.
 
     >>> results = deepvoro.evaluate("data/quickdraw", ["vd", "simpleshot"], shots=[1, 5], episodes=100)
@@ -248,10 +248,13 @@ def tune(
     biases: Optional[Sequence[float]] = None,
     neighbours: Optional[Sequence[int]] = None,
     betas: Optional[Sequence[float]] = None,
+    shrink_within: Optional[Sequence[float]] = None,
+    shrink_between: Optional[Sequence[float]] = None,
+    kappas: Optional[Sequence[float]] = None,
     signed: bool = False,
     threads: Optional[int] = None,
 ) -> TuningResult:
-    """Chooses the members of vd, deepvoro or deepvoro++ on the split val, as ``deepvoro tune`` does.
+    """Chooses the members of vd, deepvoro, deepvoro++ or plda on the split val, as ``deepvoro tune`` does.
 
     With `out`, a pool file is written, and the same call goes on where an earlier one was stopped.
 
@@ -278,6 +281,9 @@ def tune(
             biases=_list(biases),
             neighbours=_list(neighbours),
             betas=_list(betas),
+            shrink_within=_list(shrink_within),
+            shrink_between=_list(shrink_between),
+            kappas=_list(kappas),
             signed=signed,
             threads=_threads(threads),
         )

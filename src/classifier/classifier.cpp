@@ -30,11 +30,12 @@ void check_views(const std::vector<std::string>& views) {
 Pool members_of(const ClassifierOptions& options, bool is_signed) {
   check_views(options.views);
   Pool pool = options.pool.empty() ? default_pool(Method::deepvoro, options.views) : options.pool;
-  for (auto& member : pool) {
-    if (std::holds_alternative<Surrogate>(member.geometry))
+  for (Member& member : pool) {
+    if (member.geometry.needs_base())
       throw usage_error(
-          "surrogate members need base classes, which a classifier does not have; use members of "
-          "the geometry vd");
+          fmt::format("{} members need base classes, which a classifier does not have; use members "
+                      "of the geometry vd",
+                      member.geometry.name()));
     if (is_signed) member.transform.is_signed = true;
   }
   return pool;

@@ -20,7 +20,7 @@ constexpr double kPercent = 100;
 class SplitRows {
  public:
   SplitRows(const Arena& arena, const Pool& members) : dim_(arena.store.dim()) {
-    for (const Configuration& member : members)
+    for (const Member& member : members)
       if (std::ranges::find(views_, member.view) == views_.end()) {
         views_.push_back(member.view);
         rows_.push_back(arena.store.features(arena.split, member.view));
@@ -75,8 +75,8 @@ class Measurement {
         correct_(confidence_.size()) {
     if (arena.influence.alpha() != 1)
       throw usage_error("`calibration` and `open_set` are for `alpha` 1");
-    for (const Configuration& member : members)
-      if (!std::holds_alternative<Voronoi>(member.geometry))
+    for (const Member& member : members)
+      if (member.geometry.as<Voronoi>() == nullptr)
         throw usage_error("`calibration` and `open_set` are for members without surrogates");
     if (request.open_set && arena.store.split(arena.split).classes.size() == shape_.ways)
       throw data_error(fmt::format(

@@ -22,7 +22,8 @@ namespace {
 
 constexpr const char* kFooter = R"(
 Ensembles: vd (nearest prototype, first view), deepvoro (every view x eight transformations),
-deepvoro++ (the same with surrogate representation; needs the split base).
+deepvoro++ (the same with surrogate representation; needs the split base), plda (every view,
+whitened by the base classes; needs the split base). The view 'mean' is the mean of all views.
 Heads, fitted on one view: power-lr, voronoi-lr (logistic regression as a Power or Voronoi diagram),
 deepvoro-- (two centers a class: prototype and --lr), simpleshot (nearest mean, --normalisation),
 pt-ncm (power transform, nearest mean), s2m2 (cosine classifier), dc (distribution calibration;
@@ -182,7 +183,7 @@ void add_evaluate_command(CLI::App& program) {
   app->add_option("STORE", command->store, "feature store (a folder)")->required();
   app->add_option("--method", series.methods,
                   "vd, power-lr, voronoi-lr, deepvoro--, deepvoro, deepvoro++, simpleshot, pt-ncm, "
-                  "s2m2, dc; several with commas are compared with the first")
+                  "s2m2, dc, plda; several with commas are compared with the first")
       ->required()
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -20,7 +20,8 @@ namespace {
 constexpr const char* kFooter = R"(
 Everything is chosen on episodes of the split val. deepvoro: the best transformations on all views.
 deepvoro++: the best two of them, and for each R the best beta. vd: the best transformation on the
-first view. Interrupted, the same command goes on where it stopped.
+first view. plda: shrinkage and kappa that are best on the mean of the views, then every view and
+their mean with every transformation. Interrupted, the same command goes on where it stopped.
 
 Examples:
   deepvoro tune data/quickdraw --method deepvoro --shots 5 --out pool.json
@@ -34,6 +35,8 @@ struct TuneCommand {
   std::string out;
   EpisodeOptions episodes;
   Tuning request;
+  const CLI::Option* lambdas = nullptr;
+  const CLI::Option* biases = nullptr;
 
   void run() const;
 };
@@ -79,6 +82,16 @@ void print_surrogates(const TuningResult& result, const TuningGrid& grid) {
     fmt::print("note: beta {} is the largest tried; larger --betas may do better\n", largest);
 }
 
+void print_pldas(const TuningResult& result) {
+  for (const TriedPlda& tried : result.pldas)
+    if (tried.is_chosen)
+      fmt::print(
+          "the best of {} shrinkages\nwithin  between  kappa   val %\n{:>6}  {:>7}  {:>5}  "
+          "{:>6.2f}\n",
+          result.pldas.size(), tried.plda.shrink_within, tried.plda.shrink_between,
+          tried.plda.kappa, tried.val_accuracy);
+}
+
 void TuneCommand::run() const {
   if (split != "val")
     throw usage_error(fmt::format(
@@ -87,6 +100,9 @@ void TuneCommand::run() const {
         split));
   Tuning tuning = request;
   tuning.method = method_named(method);
+  const TuningGrid defaults = default_grid(tuning.method);
+  if (lambdas->count() == 0) tuning.grid.lambdas = defaults.lambdas;
+  if (biases->count() == 0) tuning.grid.biases = defaults.biases;
   tuning.plan = episodes.resolved();
   check(tuning);
   const FeatureStore features(store);
@@ -105,6 +121,7 @@ void TuneCommand::run() const {
       "{}, split val: {}-way {}-shot, {} queries a class, {} episodes, seed {}, protocol {}\n",
       store, plan.shape.ways, plan.shape.shots, plan.shape.queries, plan.count, plan.seed,
       episodes.protocol);
+  print_pldas(result);
   print_transforms(result);
   print_surrogates(result, tuning.grid);
   fmt::print("{}: {} {}\n", out, result.members.size(),
@@ -121,7 +138,7 @@ void add_tune_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("tune", "choose the members of a method on the split val");
   app->footer(kFooter);
   app->add_option("STORE", command->store, "feature store (a folder) with a split val")->required();
-  app->add_option("--method", command->method, "vd, deepvoro or deepvoro++")->required();
+  app->add_option("--method", command->method, "vd, deepvoro, deepvoro++ or plda")->required();
   app->add_option(kShotsNames, command->episodes.plan.shape.shots,
                   "labelled samples of each class, as in the evaluation to come")
       ->required()
@@ -130,17 +147,29 @@ void add_tune_command(CLI::App& program) {
   app->add_option("--out", command->out, "pool file to write, for deepvoro evaluate --pool")
       ->required();
   add_episode_options(*app, command->episodes, "seed of the episodes");
-  app->add_option("--top-k", request.top_k, "transformations to take [8; deepvoro++ 2]")
+  app->add_option("--top-k", request.top_k, "transformations to take [8; deepvoro++ 2; plda all]")
       ->check(whole_number());
   add_list(*app, "--views", request.views, "views to take, with commas; every view if not given");
-  add_list(*app, "--lambdas", grid.lambdas,
-           "powers to try; 0 is the logarithm, tried with every one of --biases")
-      ->capture_default_str();
-  add_list(*app, "--biases", grid.biases, "b to try with the logarithm")->capture_default_str();
+  command->lambdas =
+      add_list(*app, "--lambdas", grid.lambdas,
+               "powers to try; 0 is the logarithm, tried with every one of --biases; plda: 0,0.5,1")
+          ->capture_default_str();
+  command->biases =
+      add_list(*app, "--biases", grid.biases, "b to try with the logarithm; plda: 0.02,0.1")
+          ->capture_default_str();
   add_list(*app, "--neighbours", grid.neighbours, "R of deepvoro++, all of them taken")
       ->check(whole_number())
       ->capture_default_str();
   add_list(*app, "--betas", grid.betas, "beta to try for each R of deepvoro++")
+      ->capture_default_str();
+  add_list(*app, "--shrink-within", grid.shrink_within,
+           "of plda: how far to shrink the covariance within classes")
+      ->capture_default_str();
+  add_list(*app, "--shrink-between", grid.shrink_between,
+           "of plda: how far to shrink the covariance of class centers")
+      ->capture_default_str();
+  add_list(*app, "--kappas", grid.kappas,
+           "of plda: what to divide the covariance of class centers by")
       ->capture_default_str();
   app->add_flag("--signed", request.is_signed,
                 "signed transformations, for features with negative values (CLIP, DINO)");

@@ -45,17 +45,23 @@ DistancePass<Real>::DistancePass(std::size_t samples, std::size_t dim,
       dim_(dim),
       rows_(samples, std::min(padded(dim), kernels::kQuickLength)),
       sample_norms_(samples),
+      samples_are_prototypes_(episodes.shape().shots == 1),
       dots_(episode_count_ * episodes.shape().ways, episodes.shape().total_queries()),
       batch_episodes_(std::max<std::size_t>(episode_count_, 1)),
       workers_(threads) {
   const EpisodeShape& shape = episodes.shape();
-  if (shape.shots > 1) {
+  if (samples_are_prototypes_) {
+    prototype_norms_.resize(samples);
+  } else {
     batch_episodes_ =
         episodes_per_batch(episode_count_, shape.ways * rows_.stride() * sizeof(Real));
     prototypes_ = Matrix<Real>(batch_episodes_ * shape.ways, rows_.cols());
     prototype_norms_.resize(episode_count_ * shape.ways);
   }
-  for (Worker& worker : workers_) worker.wide.resize(padded(dim));
+  for (Worker& worker : workers_) {
+    worker.wide.resize(padded(dim));
+    worker.scaled.resize(rows_.stride());
+  }
   plan_fitting(labels);
   plan_measuring(labels);
 }
@@ -81,7 +87,7 @@ void DistancePass<Real>::plan_fitting(std::span<const std::size_t> labels) {
   std::iota(samples_by_class_.begin(), samples_by_class_.end(), SampleIndex{0});
   fit_tasks_.resize(std::max<std::size_t>(batches(), 1));
   const std::span<const SampleIndex> samples = samples_by_class_;
-  if (prototypes_.rows() == 0) {
+  if (samples_are_prototypes_) {
     for (std::size_t begin = 0; begin < samples.size(); begin += kRowGrain)
       fit_tasks_[0].push_back(
           {samples.subspan(begin, std::min(kRowGrain, samples.size() - begin)), 0, 0});
@@ -136,7 +142,7 @@ void DistancePass<Real>::plan_measuring(std::span<const std::size_t> labels) {
     const std::size_t first = place / shape.ways * shape.ways;
     const Episode episode = episodes_[first_episode_ + place / shape.ways];
     for (std::size_t k = 0; k < shape.ways; ++k)
-      unit_rows_.push_back(prototypes_.rows() == 0
+      unit_rows_.push_back(samples_are_prototypes_
                                ? rows_.row(episode.support[k])
                                : prototypes_.row((first + k) % prototypes_.rows()));
     for (const SampleIndex query :
@@ -147,43 +153,66 @@ void DistancePass<Real>::plan_measuring(std::span<const std::size_t> labels) {
 
 template <class Real>
 Real DistancePass<Real>::prototype_squared_norm(std::size_t episode, std::size_t way) const {
-  if (!prototype_norms_.empty()) return prototype_norms_[episode * episodes_.shape().ways + way];
-  return sample_norms_[episodes_[first_episode_ + episode].support[way]];
+  if (!samples_are_prototypes_) return prototype_norms_[episode * episodes_.shape().ways + way];
+  return prototype_norms_[episodes_[first_episode_ + episode].support[way]];
 }
 
 template <class Real>
-void DistancePass<Real>::run(const RowTransformer& transformer, BaseDots<Real>* base) {
+void DistancePass<Real>::run(const Points<Real>& points, BaseDots<Real>* base) {
   std::ranges::fill(sample_norms_, Real{0});
   std::ranges::fill(prototype_norms_, Real{0});
   for (std::size_t begin = 0; begin < dim_; begin += rows_.cols())
     for (std::size_t batch = 0; batch < fit_tasks_.size(); ++batch) {
-      fit(transformer, base, begin, batch);
+      fit(points, base, begin, batch);
       measure_queries(batch, begin == 0);
     }
 }
 
 template <class Real>
-void DistancePass<Real>::fit(const RowTransformer& transformer, BaseDots<Real>* base,
-                             std::size_t begin, std::size_t batch) {
+void DistancePass<Real>::fit(const Points<Real>& points, BaseDots<Real>* base, std::size_t begin,
+                             std::size_t batch) {
   std::vector<const Real*> base_rows(base == nullptr ? 0 : base->prototypes.rows());
   for (std::size_t t = 0; t < base_rows.size(); ++t) base_rows[t] = base->prototypes.row(t) + begin;
-  const kernels::Table& kernels = kernels::active();
   const std::vector<FitTask>& tasks = fit_tasks_[batch];
   parallel_for(threads_, tasks.size(), 1, [&](std::size_t task, std::size_t, unsigned number) {
     Worker& worker = workers_[number];
     const auto samples = tasks[task].samples;
     for (std::size_t i = 0; i < samples.size();) {
       const std::size_t run = consecutive(samples.subspan(i), kBaseRun);
-      for (std::size_t sample = samples[i]; sample < samples[i] + run; ++sample) {
-        Real* row = rows_.row(sample);
-        transformer.columns(sample, begin, rows_.stride(), worker.wide.data(), row);
-        kernels::add_squared_norm(kernels, row, rows_.stride(), &sample_norms_[sample]);
-      }
+      for (std::size_t sample = samples[i]; sample < samples[i] + run; ++sample)
+        fit_sample(points, sample, begin, worker);
       if (base != nullptr) measure_base(base_rows, samples[i], run, begin, *base, worker);
       i += run;
     }
-    for (std::size_t i = tasks[task].first_place; i < tasks[task].end_place; ++i) fit_prototype(i);
+    for (std::size_t i = tasks[task].first_place; i < tasks[task].end_place; ++i)
+      fit_prototype(points, i, begin, worker);
   });
+}
+
+// out += |row * scale|^2; no scale: 1
+template <class Real>
+void DistancePass<Real>::add_norm(const Real* row, const Real* scale, Worker& worker,
+                                  Real* out) const {
+  if (scale != nullptr) {
+    for (std::size_t i = 0; i < worker.scaled.size(); ++i) worker.scaled[i] = row[i] * scale[i];
+    row = worker.scaled.data();
+  }
+  kernels::add_squared_norm(kernels::active(), row, rows_.stride(), out);
+}
+
+template <class Real>
+void DistancePass<Real>::fit_sample(const Points<Real>& points, std::size_t sample,
+                                    std::size_t begin, Worker& worker) {
+  Real* row = rows_.row(sample);
+  points.columns(sample, begin, rows_.stride(), worker.wide.data(), row);
+  const PointScales<Real>* scales = points.scales();
+  add_norm(row, scales == nullptr ? nullptr : scales->of_queries.data() + begin, worker,
+           &sample_norms_[sample]);
+  if (!samples_are_prototypes_) return;
+  if (scales == nullptr)
+    prototype_norms_[sample] = sample_norms_[sample];
+  else
+    add_norm(row, scales->of_centers.data() + begin, worker, &prototype_norms_[sample]);
 }
 
 // The dot products of `count` samples from `first` on with all base prototypes.
@@ -209,13 +238,16 @@ void DistancePass<Real>::measure_base(std::span<const Real* const> base_rows, st
 
 // The prototype of place number `index` of fit_places_.
 template <class Real>
-void DistancePass<Real>::fit_prototype(std::size_t index) {
-  const kernels::Table& kernels = kernels::active();
+void DistancePass<Real>::fit_prototype(const Points<Real>& points, std::size_t index,
+                                       std::size_t begin, Worker& worker) {
   const std::size_t shots = episodes_.shape().shots;
   const std::size_t place = fit_places_[index];
   Real* prototype = prototypes_.row(place % prototypes_.rows());
-  kernels::mean(kernels, support_rows_.data() + index * shots, shots, rows_.stride(), prototype);
-  kernels::add_squared_norm(kernels, prototype, rows_.stride(), &prototype_norms_[place]);
+  kernels::mean(kernels::active(), support_rows_.data() + index * shots, shots, rows_.stride(),
+                prototype);
+  const PointScales<Real>* scales = points.scales();
+  add_norm(prototype, scales == nullptr ? nullptr : scales->of_centers.data() + begin, worker,
+           &prototype_norms_[place]);
 }
 
 // Where the dot products of a unit go: [ways x queries], rows of dots_.

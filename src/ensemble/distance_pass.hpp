@@ -7,7 +7,7 @@
 
 #include "deepvoro/core/matrix.hpp"
 #include "deepvoro/episodes/episode.hpp"
-#include "deepvoro/features/transform.hpp"
+#include "points.hpp"
 
 namespace deepvoro {
 
@@ -24,10 +24,10 @@ struct BaseDots {
 // For one view and transformation at a time, the dot products of every query with every prototype
 // of its episode: nearly all the arithmetic there is.
 //
-// Distances are |q|^2 + |p|^2 - 2 q.p. The split is transformed a block of columns at a time, so
-// that the rows of a class stay in the second-level cache; queries are visited class by class for
-// the same reason. The width of a block depends on nothing but the dimension, because it decides
-// the order of a sum.
+// Squared distances are |q|^2 + |p|^2 - 2 q.p, where the points may have other norms as queries
+// than as centers. The split is transformed a block of columns at a time, so that the rows of a
+// class stay in the second-level cache; queries are visited class by class for the same reason. The
+// width of a block depends on nothing but the dimension, because it decides the order of a sum.
 template <class Real>
 class DistancePass {
  public:
@@ -37,14 +37,15 @@ class DistancePass {
   // The blocks in which a view should be loaded.
   [[nodiscard]] std::size_t block_columns() const { return rows_.cols(); }
 
-  // Computes all dot products for a transformation, those with base prototypes too if given.
-  void run(const RowTransformer& transformer, BaseDots<Real>* base);
+  // Computes all dot products of some points, those with base prototypes too if given.
+  void run(const Points<Real>& points, BaseDots<Real>* base);
 
   // Results for one episode, counted from the beginning of the range: [ways x queries], with rows
   // as long as padded(queries) and zeros behind the last query.
   [[nodiscard]] const Real* dots(std::size_t episode) const {
     return dots_.row(episode * episodes_.shape().ways);
   }
+  // Of a sample as a query.
   [[nodiscard]] Real sample_squared_norm(std::size_t sample) const { return sample_norms_[sample]; }
   [[nodiscard]] Real prototype_squared_norm(std::size_t episode, std::size_t way) const;
 
@@ -58,6 +59,7 @@ class DistancePass {
   struct Worker {
     std::vector<double> wide;
     std::vector<const Real*> rows;
+    std::vector<Real> scaled;
   };
 
   void plan_fitting(std::span<const std::size_t> labels);
@@ -65,9 +67,12 @@ class DistancePass {
   [[nodiscard]] std::size_t class_of(std::size_t place, std::span<const std::size_t> labels) const;
   [[nodiscard]] std::size_t batches() const;
 
-  void fit(const RowTransformer& transformer, BaseDots<Real>* base, std::size_t begin,
-           std::size_t batch);
-  void fit_prototype(std::size_t index);
+  void fit(const Points<Real>& points, BaseDots<Real>* base, std::size_t begin, std::size_t batch);
+  void fit_sample(const Points<Real>& points, std::size_t sample, std::size_t begin,
+                  Worker& worker);
+  void fit_prototype(const Points<Real>& points, std::size_t index, std::size_t begin,
+                     Worker& worker);
+  void add_norm(const Real* row, const Real* scale, Worker& worker, Real* out) const;
   void measure_base(std::span<const Real* const> base_rows, std::size_t first, std::size_t count,
                     std::size_t begin, BaseDots<Real>& base, Worker& worker);
   void measure_queries(std::size_t batch, bool first_block);
@@ -85,7 +90,8 @@ class DistancePass {
   Matrix<Real> prototypes_;         // the same of the prototypes of a batch; empty for one shot
   std::vector<Real> sample_norms_;  // squared
   std::vector<Real> prototype_norms_;
-  Matrix<Real> dots_;  // [(episode, way of the prototype) x queries]
+  bool samples_are_prototypes_;  // of one shot
+  Matrix<Real> dots_;            // [(episode, way of the prototype) x queries]
   // A place is episode * ways + way. Episodes are worked through in batches.
   std::size_t batch_episodes_;
   std::vector<SampleIndex> samples_by_class_;

@@ -9,26 +9,21 @@
 #include <vector>
 
 #include "deepvoro/core/error.hpp"
+#include "deepvoro/core/precision.hpp"
 #include "deepvoro/ensemble/influence_field.hpp"
+#include "deepvoro/ensemble/space_cache.hpp"
 #include "deepvoro/kernels/kernels.hpp"
 #include "stream.hpp"
 
 namespace deepvoro {
 namespace {
 
-// Below this many dimensions the rounding of single elements to float32 can show in a distance.
-constexpr std::size_t kFloatDim = 64;
-
-bool share_rows(const Configuration& a, const Configuration& b) {
-  return a.view == b.view && a.transform == b.transform;
-}
-
 std::vector<Group> consecutive_groups(const Pool& members) {
   std::vector<Group> groups;
   for (std::size_t begin = 0; begin < members.size();) {
     std::size_t end = begin + 1;
-    while (end < members.size() && share_rows(members[begin], members[end]) &&
-           neighbours(members[end - 1]) <= neighbours(members[end]))
+    while (end < members.size() && members[begin].shares_points_with(members[end]) &&
+           members[end - 1].geometry.growth() <= members[end].geometry.growth())
       ++end;
     groups.push_back({begin, {members.data() + begin, end - begin}});
     begin = end;
@@ -36,16 +31,39 @@ std::vector<Group> consecutive_groups(const Pool& members) {
   return groups;
 }
 
+// The spaces of groups from `first` on, as many as there are threads to fit them side by side.
+// Empty where the first has none.
+std::vector<std::shared_ptr<const Space>> next_spaces(const std::vector<Group>& groups,
+                                                      std::size_t first, SpaceCache& cache,
+                                                      unsigned threads) {
+  Pool members;
+  while (first + members.size() < groups.size() && members.size() < threads &&
+         groups[first + members.size()].members.front().geometry.has_space())
+    members.push_back(groups[first + members.size()].members.front());
+  return cache.spaces(members, threads);
+}
+
 template <class Real>
 void stream_lanes(const Arena& arena, const Pool& members, EpisodeRange range,
                   const LaneVisitor<Real>& visit, const Progress& progress) {
   const std::vector<Group> groups = consecutive_groups(members);
-  Stream<Real> stream(arena, range, visit, std::ranges::any_of(members, neighbours));
-  for (std::size_t g = 0; g < groups.size(); ++g)
-    stream.run(groups[g], [&](double fraction) {
+  SpaceCache own_cache(arena.store, 0);  // asked once
+  SpaceCache& cache = arena.spaces == nullptr ? own_cache : *arena.spaces;
+  Stream<Real> stream(arena, range, visit, members);
+  std::vector<std::shared_ptr<const Space>> spaces;
+  std::size_t first_with_space = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto report = [&](double fraction) {
       if (progress)
         progress((static_cast<double>(g) + fraction) / static_cast<double>(groups.size()));
-    });
+    };
+    if (groups[g].members.front().geometry.has_space()) report(0);
+    if (g >= first_with_space + spaces.size()) {
+      spaces = next_spaces(groups, g, cache, arena.threads);
+      first_with_space = g;
+    }
+    stream.run(groups[g], spaces.empty() ? nullptr : spaces[g - first_with_space].get(), report);
+  }
 }
 
 // Calls stream_lanes with the visitor that make_visitor.operator()<Real>() makes.
@@ -116,19 +134,18 @@ void count_members(const Arena& arena, const Pool& members, EpisodeRange range,
 }
 
 std::vector<std::size_t> streaming_order(const Pool& members) {
-  const auto place_of_first = [&](const Configuration& member, auto same) {
-    const auto first = std::ranges::find_if(
-        members, [&](const Configuration& other) { return same(other, member); });
+  const auto place_of_first = [&](const Member& member, auto same) {
+    const auto first =
+        std::ranges::find_if(members, [&](const Member& other) { return same(other, member); });
     return static_cast<std::size_t>(first - members.begin());
   };
-  const auto same_view = [](const Configuration& a, const Configuration& b) {
-    return a.view == b.view;
-  };
+  const auto same_view = [](const Member& a, const Member& b) { return a.view == b.view; };
+  const auto same_points = [](const Member& a, const Member& b) { return a.shares_points_with(b); };
   using Key = std::array<std::size_t, 3>;
   std::vector<Key> keys;
-  for (const Configuration& member : members)
-    keys.push_back({place_of_first(member, same_view), place_of_first(member, share_rows),
-                    neighbours(member)});
+  for (const Member& member : members)
+    keys.push_back({place_of_first(member, same_view), place_of_first(member, same_points),
+                    member.geometry.growth()});
   std::vector<std::size_t> order(members.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return keys[i]; });
@@ -144,16 +161,19 @@ void check_members(const FeatureStore& store, const std::string& split, const Po
       throw data_error(
           fmt::format("{}: member {} names view '{}', which {} does not have; it has {}", origin, i,
                       members[i].view, store.folder().string(), fmt::join(store.views(), ", ")));
-  if (std::ranges::any_of(members, neighbours) && !store.has_split("base"))
+  const auto needs_base = std::ranges::find_if(
+      members, [](const Member& member) { return member.geometry.needs_base(); });
+  if (needs_base == members.end()) return;
+  if (!store.has_split("base"))
     throw data_error(
-        fmt::format("{}: has no split 'base', which the surrogate members of {} need; add it or do "
+        fmt::format("{}: has no split 'base', which the {} members of {} need; add it or do "
                     "without them",
-                    store.folder().string(), origin));
-  if (std::ranges::any_of(members, neighbours) && split == "base")
-    throw usage_error(fmt::format(
-        "`split` base: the surrogate members of {} are made of the base classes, so their "
-        "accuracy there means nothing; use novel or val",
-        origin));
+                    store.folder().string(), needs_base->geometry.name(), origin));
+  if (split == "base")
+    throw usage_error(
+        fmt::format("`split` base: the {} members of {} are made of the base classes, so their "
+                    "accuracy there means nothing; use novel or val",
+                    needs_base->geometry.name(), origin));
 }
 
 }  // namespace deepvoro

@@ -4,28 +4,45 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
+#include "deepvoro/core/precision.hpp"
 #include "deepvoro/ensemble/engine.hpp"
-#include "deepvoro/geometry/surrogate.hpp"
-#include "deepvoro/kernels/kernels.hpp"
-#include "product_distances.hpp"
+#include "deepvoro/geometry/diagram.hpp"
 
 namespace deepvoro {
+
+// Members that see the same points, by growing growth().
+class FittedEnsemble::Group {
+ public:
+  Group() = default;
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  virtual ~Group() = default;
+
+  // The place of its view among those of the support; one beyond the last is the mean of all.
+  [[nodiscard]] virtual std::size_t view() const = 0;
+  // Adds the terms of queries, whose norms are given, to `out`.
+  virtual void add_terms(MatrixView<const float> queries, std::span<const double> norms,
+                         const Influence& influence, MatrixView<double> out) const = 0;
+};
+
 namespace {
 
-// A row in memory, transformed; float32 throughout, because distances are taken from differences.
+// A row in memory, transformed.
 class PointTransformer {
  public:
   PointTransformer(const Transform& transform, std::size_t dim) : plan_(transform), center_(dim) {}
 
-  // Is taken off all points from now on; distances do not feel it.
+  // Is taken off all points from now on, which does not affect distances.
   void set_center(std::vector<float> center) { center_ = std::move(center); }
 
+  template <class Real>
   void apply(std::span<const float> row, double norm, std::vector<double>& scratch,
-             float* out) const {
+             Real* out) const {
     const auto* bytes = reinterpret_cast<const std::byte*>(row.data());
     if (plan_.apply(ElementType::float32, bytes, row.size(), norm, center_.data(), scratch.data(),
                     out) == kernels::RowStatus::ok)
@@ -48,43 +65,82 @@ double checked_norm(std::span<const float> row, std::vector<double>& scratch) {
   return norm;
 }
 
-Matrix<float> class_means(const PointTransformer& transformer, MatrixView<const float> rows,
-                          const ViewedSamples& samples) {
-  const std::size_t dim = rows.cols();
-  std::vector<double> scratch(padded(dim));
-  Matrix<float> row(1, dim);
-  Matrix<double> sums(samples.classes, dim);
+std::vector<std::size_t> class_sizes(const ViewedSamples& samples) {
   std::vector<std::size_t> counts(samples.classes);
+  for (const std::size_t label : samples.labels) ++counts[label];
+  const auto empty = std::ranges::find(counts, std::size_t{0});
+  if (empty != counts.end())
+    throw data_error(fmt::format("class {} has no samples", empty - counts.begin()));
+  return counts;
+}
+
+// Means of the points of each class; `space` may be nullptr.
+template <class Real>
+Matrix<Real> class_means(const PointTransformer& transformer, const Space* space,
+                         MatrixView<const float> rows, const ViewedSamples& samples) {
+  const std::size_t dim = rows.cols();
+  const std::vector<std::size_t> counts = class_sizes(samples);
+  std::vector<double> scratch(padded(dim));
+  const std::vector<double> nothing(padded(dim));
+  Matrix<Real> row(1, dim);
+  Matrix<Real> mapped(1, dim);
+  Matrix<double> sums(samples.classes, dim);
   for (std::size_t r = 0; r < rows.rows(); ++r) {
     transformer.apply(rows[r], checked_norm(rows[r], scratch), scratch, row.row(0));
-    const std::size_t label = samples.labels[r];
-    ++counts[label];
-    for (std::size_t i = 0; i < dim; ++i) sums.row(label)[i] += static_cast<double>(row.row(0)[i]);
-  }
-  Matrix<float> means(samples.classes, dim);
-  for (std::size_t k = 0; k < samples.classes; ++k) {
-    if (counts[k] == 0) throw data_error(fmt::format("class {} has no samples", k));
+    if (space != nullptr)
+      space->map(MatrixView<const Real>(row.view()), nothing.data(), mapped.view());
+    const Real* point = space == nullptr ? row.row(0) : mapped.row(0);
     for (std::size_t i = 0; i < dim; ++i)
-      means.row(k)[i] = static_cast<float>(sums.row(k)[i] / static_cast<double>(counts[k]));
+      sums.row(samples.labels[r])[i] += static_cast<double>(point[i]);
+  }
+  Matrix<Real> means(samples.classes, dim);
+  for (std::size_t k = 0; k < samples.classes; ++k)
+    for (std::size_t i = 0; i < dim; ++i)
+      means.row(k)[i] = static_cast<Real>(sums.row(k)[i] / static_cast<double>(counts[k]));
+  return means;
+}
+
+// One beyond the last is the mean of all.
+std::size_t place_of_view(const ViewedSamples& samples, const std::string& view) {
+  const auto found = std::ranges::find(samples.views, view);
+  if (found == samples.views.end() && view != kMeanView)
+    throw data_error(fmt::format("no features of view '{}' were given", view));
+  return static_cast<std::size_t>(found - samples.views.begin());
+}
+
+// Rows begin to end of the mean of some views.
+Matrix<float> mean_rows(std::span<const MatrixView<const float>> views, std::size_t begin,
+                        std::size_t end) {
+  const std::size_t dim = views.front().cols();
+  Matrix<float> means(end - begin, dim);
+  std::vector<double> scratch(padded(dim));
+  std::vector<double> sum(dim);
+  for (std::size_t row = begin; row < end; ++row) {
+    std::ranges::fill(sum, 0.0);
+    for (const MatrixView<const float>& view : views)
+      add_unit_row(ElementType::float32, reinterpret_cast<const std::byte*>(view.row(row)), dim,
+                   scratch.data(), sum.data());
+    std::ranges::transform(sum, means.row(row - begin),
+                           [](double value) { return static_cast<float>(value); });
   }
   return means;
 }
 
-void distances_to(const Matrix<float>& centers, const float* query, std::vector<double>& squared,
-                  float* out) {
-  squared.resize(centers.rows());
-  kernels::squared_distances(kernels::active(), query, centers.row(0), centers.stride(),
-                             centers.rows(), centers.stride(), squared.data());
-  for (std::size_t i = 0; i < centers.rows(); ++i)
-    out[i] = static_cast<float>(std::sqrt(squared[i]));
-}
+// Samples and the mean of their views behind the others.
+class WithMean {
+ public:
+  explicit WithMean(const ViewedSamples& samples, bool is_needed) : samples_(samples) {
+    if (!is_needed) return;
+    mean_ = mean_rows(samples.rows, 0, samples.labels.size());
+    samples_.views.emplace_back(kMeanView);
+    samples_.rows.emplace_back(mean_.view());
+  }
+  [[nodiscard]] const ViewedSamples& samples() const { return samples_; }
 
-std::size_t place_of_view(const ViewedSamples& samples, const std::string& view) {
-  const auto found = std::ranges::find(samples.views, view);
-  if (found == samples.views.end())
-    throw data_error(fmt::format("no features of view '{}' were given", view));
-  return static_cast<std::size_t>(found - samples.views.begin());
-}
+ private:
+  ViewedSamples samples_;
+  Matrix<float> mean_;
+};
 
 void check_samples(const ViewedSamples& samples, std::size_t dim) {
   if (samples.views.size() != samples.rows.size() || samples.views.empty() || samples.classes == 0)
@@ -100,136 +156,250 @@ void check_samples(const ViewedSamples& samples, std::size_t dim) {
 // pass by.
 constexpr std::size_t kBlock = 32;
 
-// Scratch of one block of queries; blocks come from several threads.
-struct Scratch {
-  Scratch(std::size_t queries, std::size_t dim, std::size_t classes)
-      : wide(padded(dim)),
-        norms(queries),
-        rows(queries, dim),
-        distances(queries, classes),
-        terms(classes) {}
-  std::vector<double> wide;
-  std::vector<double> norms;
-  Matrix<float> rows;       // transformed queries
-  Matrix<float> distances;  // [queries x classes]
-  std::vector<double> squared;
-  std::vector<double> terms;
+// What members of a group have in common.
+struct GroupSource {
+  const ViewedSamples& support;
+  const ViewedSamples* base;
+  std::span<const Member> members;
 };
 
-}  // namespace
+template <class Real>
+class GroupOf final : public FittedEnsemble::Group {
+ public:
+  explicit GroupOf(const GroupSource& source)
+      : view_(place_of_view(source.support, source.members.front().view)),
+        members_(source.members.begin(), source.members.end()),
+        transformer_(members_.front().transform, source.support.rows[view_].cols()) {
+    if (members_.front().geometry.has_space()) fit_space(source);
+    fit_centers(source.support);
+    fit_geometries(source);
+  }
 
-// Members that share view and transformation, by growing R.
-struct FittedEnsemble::Group {
-  // A base class that joins the surrogate set at some R, and how far each prototype is from it.
-  struct Joining {
-    std::size_t base;
-    std::vector<float> of_ways;
+  [[nodiscard]] std::size_t view() const override { return view_; }
+
+  void add_terms(MatrixView<const float> queries, std::span<const double> norms,
+                 const Influence& influence, MatrixView<double> out) const override {
+    const Matrix<Real> points = points_of(queries, norms);
+    Matrix<Real> distances(classes_, points.rows());
+    measure(points, distances.view());
+    Matrix<Real> to_base(points.rows(), base_.cells());
+    std::vector<const Real*> to_base_rows;
+    std::vector<double> of_point(base_.cells());
+    for (std::size_t q = 0; q < points.rows() && base_.cells() > 0; ++q) {
+      base_.distances(points.row(q), of_point);
+      std::ranges::transform(of_point, to_base.row(q),
+                             [](double distance) { return static_cast<Real>(distance); });
+      to_base_rows.push_back(to_base.row(q));
+    }
+    std::vector<std::unique_ptr<GeometryDistances<Real>>> of_kinds;
+    for (const Kind& kind : kinds_) {
+      of_kinds.push_back(
+          members_[kind.first].geometry.template make_distances<Real>(classes_, points.rows()));
+      of_kinds.back()->begin(*kind.fit, {distances.view(), to_base_rows});
+    }
+    std::vector<double> terms(points.rows());
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const MatrixView<const Real> values = of_kinds[kind_of_member_[i]]->of(members_[i].geometry);
+      for (std::size_t k = 0; k < classes_; ++k) {
+        std::ranges::transform(values[k], terms.begin(), [&](Real value) {
+          return static_cast<double>(static_cast<Real>(members_[i].weight) * value);
+        });
+        influence.to_terms(terms);
+        for (std::size_t q = 0; q < terms.size(); ++q) out[q][k] += terms[q];
+      }
+    }
+  }
+
+ private:
+  // Classes that are measured by the same metric: all, unless it depends on their sizes.
+  struct CenterSet {
+    std::vector<std::size_t> classes;
+    VoronoiDiagram<Real> diagram;
+    std::vector<Real> query_scale;
+    double offset = 0;
+  };
+  struct Kind {
+    std::size_t first;  // member
+    std::unique_ptr<GeometryFit<Real>> fit;
   };
 
-  std::size_t view = 0;
-  PointTransformer transformer;
-  Matrix<float> prototypes;
-  std::vector<Geometry> members;
-  ProductDistances products;                 // unused where it does not pay
-  Matrix<float> base;                        // empty without surrogate members
-  std::vector<std::vector<Joining>> levels;  // [R - 1]
+  void fit_space(const GroupSource& source) {
+    const ViewedSamples& base = needed_base(source);
+    const MatrixView<const float> rows = base.rows[place_of_view(base, members_.front().view)];
+    std::vector<std::vector<std::size_t>> by_class(base.classes);
+    for (std::size_t r = 0; r < base.labels.size(); ++r) by_class[base.labels[r]].push_back(r);
+    (void)class_sizes(base);
+    space_ = members_.front().geometry.space(
+        {.dim = rows.cols(),
+         .by_class = std::move(by_class),
+         .read =
+             [&](std::size_t row, double* out) {
+               std::vector<double> scratch(padded(rows.cols()));
+               transformer_.apply(rows[row], checked_norm(rows[row], scratch), scratch, out);
+             },
+         .origin = "the base classes"});
+  }
 
-  void fit_surrogates(std::size_t largest_R) {
-    Matrix<float> to_base(prototypes.rows(), base.rows());
-    std::vector<double> squared;
-    for (std::size_t k = 0; k < prototypes.rows(); ++k)
-      distances_to(base, prototypes.row(k), squared, to_base.row(k));
-    SurrogateClasses<float> classes;
-    classes.select(to_base.view(), largest_R, [&](std::size_t k, std::size_t t) {
-      double exact = 0;
-      for (std::size_t i = 0; i < base.cols(); ++i) {
-        const double difference =
-            static_cast<double>(prototypes.row(k)[i]) - static_cast<double>(base.row(t)[i]);
-        exact += difference * difference;
-      }
-      return exact;
-    });
-    for (std::size_t R = 1; R <= classes.levels(); ++R) {
-      levels.emplace_back();
-      for (const std::size_t t : classes.joining_at(R)) {
-        Joining joining{t, {}};
-        for (std::size_t k = 0; k < prototypes.rows(); ++k)
-          joining.of_ways.push_back(to_base.row(k)[t]);
-        levels.back().push_back(std::move(joining));
-      }
+  void fit_centers(const ViewedSamples& support) {
+    classes_ = support.classes;
+    Matrix<Real> means =
+        class_means<Real>(transformer_, space_.get(), support.rows[view_], support);
+    if (space_ == nullptr) {
+      std::vector<std::size_t> all(classes_);
+      for (std::size_t k = 0; k < classes_; ++k) all[k] = k;
+      sets_.push_back({std::move(all), VoronoiDiagram<Real>(std::move(means)), {}, 0});
+      return;
+    }
+    const std::vector<std::size_t> sizes = class_sizes(support);
+    std::vector<std::size_t> different(sizes);
+    std::ranges::sort(different);
+    different.erase(std::ranges::unique(different).begin(), different.end());
+    for (const std::size_t size : different) {
+      const Metric metric = space_->metric(size);
+      CenterSet set;
+      for (std::size_t k = 0; k < classes_; ++k)
+        if (sizes[k] == size) set.classes.push_back(k);
+      Matrix<Real>& centers = set.diagram.reshaped(set.classes.size(), means.cols());
+      for (std::size_t c = 0; c < set.classes.size(); ++c)
+        for (std::size_t i = 0; i < means.cols(); ++i)
+          centers.row(c)[i] =
+              static_cast<Real>(static_cast<double>(means.row(set.classes[c])[i]) *
+                                (metric.center_scale.empty() ? 1 : metric.center_scale[i]));
+      for (const double scale : metric.query_scale)
+        set.query_scale.push_back(static_cast<Real>(scale));
+      if (different.size() > 1) set.offset = metric.offset;
+      sets_.push_back(std::move(set));
     }
   }
 
-  // Makes distances by products where that pays: of centered points, or digits would be lost.
-  void fit_products() {
-    if (base.rows() > 0 || !ProductDistances::pays(prototypes.rows(), prototypes.cols())) return;
-    std::vector<float> center(prototypes.cols());
+  void fit_geometries(const GroupSource& source) {
+    CenterDistances<Real> centers;
+    const bool needs_base = std::ranges::any_of(
+        members_, [](const Member& member) { return member.geometry.needs_base_distances(); });
+    if (needs_base) {
+      centers = measured_from_base(source);
+    } else if (space_ == nullptr &&
+               VoronoiDiagram<Real>::products_pay(classes_, sets_[0].diagram.centers().cols())) {
+      take_off_center();
+    }
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const auto same_name = [&](const Kind& kind) {
+        return members_[kind.first].geometry.name() == members_[i].geometry.name();
+      };
+      const auto kind = std::ranges::find_if(kinds_, same_name);
+      kind_of_member_.push_back(static_cast<std::size_t>(kind - kinds_.begin()));
+      if (kind == kinds_.end())
+        kinds_.push_back({i, members_[i].geometry.template make_fit<Real>()});
+      const bool is_last =
+          std::ranges::none_of(std::span(members_).subspan(i + 1), [&](const Member& later) {
+            return later.geometry.name() == members_[i].geometry.name();
+          });
+      if (is_last) kinds_[kind_of_member_[i]].fit->fit(centers, members_[i].geometry);
+    }
+  }
+
+  CenterDistances<Real> measured_from_base(const GroupSource& source) {
+    const ViewedSamples& base = needed_base(source);
+    base_ = VoronoiDiagram<Real>(class_means<Real>(
+        transformer_, nullptr, base.rows[place_of_view(base, members_.front().view)], base));
+    const Matrix<Real>& centers = sets_[0].diagram.centers();
+    centers_to_base_ = Matrix<Real>(classes_, base_.cells());
+    std::vector<double> of_center(base_.cells());
+    for (std::size_t k = 0; k < classes_; ++k) {
+      base_.distances(centers.row(k), of_center);
+      std::ranges::transform(of_center, centers_to_base_.row(k),
+                             [](double distance) { return static_cast<Real>(distance); });
+    }
+    return {centers_to_base_.view(), [&](std::size_t k, std::size_t t) {
+              double exact = 0;
+              for (std::size_t i = 0; i < centers.cols(); ++i) {
+                const double difference = static_cast<double>(centers.row(k)[i]) -
+                                          static_cast<double>(base_.centers().row(t)[i]);
+                exact += difference * difference;
+              }
+              return exact;
+            }};
+  }
+
+  // Distances by products are those of centered points, or digits would be lost.
+  void take_off_center() {
+    Matrix<Real> centers = centered(sets_[0].diagram.centers());
+    sets_[0].diagram = VoronoiDiagram<Real>(std::move(centers));
+    sets_[0].diagram.use_products();
+  }
+
+  Matrix<Real> centered(const Matrix<Real>& points) {
+    Matrix<Real> result(points.rows(), points.cols());
+    std::vector<float> center(points.cols());
     for (std::size_t i = 0; i < center.size(); ++i) {
       double sum = 0;
-      for (std::size_t k = 0; k < prototypes.rows(); ++k)
-        sum += static_cast<double>(prototypes.row(k)[i]);
-      center[i] = static_cast<float>(sum / static_cast<double>(prototypes.rows()));
-      for (std::size_t k = 0; k < prototypes.rows(); ++k) prototypes.row(k)[i] -= center[i];
+      for (std::size_t k = 0; k < points.rows(); ++k) sum += static_cast<double>(points.row(k)[i]);
+      center[i] = static_cast<float>(sum / static_cast<double>(points.rows()));
+      for (std::size_t k = 0; k < points.rows(); ++k)
+        result.row(k)[i] = points.row(k)[i] - static_cast<Real>(center[i]);
     }
-    transformer.set_center(std::move(center));
-    products = ProductDistances(prototypes);
+    transformer_.set_center(std::move(center));
+    return result;
   }
 
-  // Fills scratch.rows and scratch.distances.
-  void measure(MatrixView<const float> queries, std::size_t begin, std::size_t end,
-               Scratch& scratch) const {
-    for (std::size_t q = begin; q < end; ++q)
-      transformer.apply(queries[q], scratch.norms[q - begin], scratch.wide,
-                        scratch.rows.row(q - begin));
-    if (products.in_use()) return products(scratch.rows, end - begin, scratch.distances);
-    for (std::size_t q = 0; q < end - begin; ++q)
-      distances_to(prototypes, scratch.rows.row(q), scratch.squared, scratch.distances.row(q));
+  static const ViewedSamples& needed_base(const GroupSource& source) {
+    if (source.base == nullptr)
+      throw data_error(fmt::format("{} members need features of base classes",
+                                   source.members.back().geometry.name()));
+    return *source.base;
   }
 
-  // Adds the terms of query q of the block.
-  void add_terms(std::size_t q, const Influence& influence, Scratch& scratch,
-                 std::span<double> out) const {
-    const std::size_t ways = prototypes.rows();
-    const float* distances = scratch.distances.row(q);
+  Matrix<Real> points_of(MatrixView<const float> queries, std::span<const double> norms) const {
+    const std::size_t dim = queries.cols();
+    std::vector<double> scratch(padded(dim));
+    Matrix<Real> rows(queries.rows(), dim);
+    for (std::size_t q = 0; q < queries.rows(); ++q)
+      transformer_.apply(queries[q], norms[q], scratch, rows.row(q));
+    if (space_ == nullptr) return rows;
+    Matrix<Real> mapped(queries.rows(), dim);
+    const std::vector<double> nothing(padded(dim));
+    space_->map(MatrixView<const Real>(rows.view()), nothing.data(), mapped.view());
+    return mapped;
+  }
 
-    std::vector<float> to_base;
-    std::vector<double> features;
-    std::vector<double> sums(ways);
-    std::size_t grown_to = 0;
-    if (base.rows() > 0) {
-      to_base.resize(base.rows());
-      distances_to(base, scratch.rows.row(q), scratch.squared, to_base.data());
-      features.assign(distances, distances + ways);
-      normalise(features);
-    }
-    for (const Geometry& member : members) {
-      if (const auto* surrogate = std::get_if<Surrogate>(&member)) {
-        for (; grown_to < std::min(surrogate->R, levels.size()); ++grown_to)
-          for (const Joining& joining : levels[grown_to])
-            for (std::size_t k = 0; k < ways; ++k) {
-              const double difference = static_cast<double>(to_base[joining.base]) -
-                                        static_cast<double>(joining.of_ways[k]);
-              sums[k] += difference * difference;
-            }
-        std::ranges::transform(sums, scratch.terms.begin(), [](double s) { return std::sqrt(s); });
-        normalise(scratch.terms);
-        for (std::size_t k = 0; k < ways; ++k)
-          scratch.terms[k] = surrogate->beta * features[k] + surrogate->gamma * scratch.terms[k];
-      } else {
-        std::copy_n(distances, ways, scratch.terms.begin());
-      }
-      influence.to_terms(scratch.terms);
-      for (std::size_t k = 0; k < ways; ++k) out[k] += scratch.terms[k];
+  // distances: [classes x points]
+  void measure(const Matrix<Real>& points, MatrixView<Real> distances) const {
+    for (const CenterSet& set : sets_) {
+      if (space_ == nullptr) return set.diagram.distances(points.view(), distances);
+      Matrix<Real> scaled(points.rows(), points.cols());
+      for (std::size_t q = 0; q < points.rows(); ++q)
+        for (std::size_t i = 0; i < points.cols(); ++i)
+          scaled.row(q)[i] =
+              points.row(q)[i] * (set.query_scale.empty() ? Real{1} : set.query_scale[i]);
+      Matrix<Real> of_set(set.classes.size(), points.rows());
+      set.diagram.distances(MatrixView<const Real>(scaled.view()), of_set.view());
+      for (std::size_t c = 0; c < set.classes.size(); ++c)
+        for (std::size_t q = 0; q < points.rows(); ++q) {
+          const auto distance = static_cast<double>(of_set.row(c)[q]);
+          distances.row(set.classes[c])[q] =
+              set.offset == 0 ? of_set.row(c)[q]
+                              : static_cast<Real>(std::sqrt(distance * distance + set.offset));
+        }
     }
   }
 
-  static void normalise(std::vector<double>& values) {
-    double sum = 0;
-    for (const double value : values) sum += value;
-    if (sum > 0)
-      for (double& value : values) value /= sum;
-  }
+  std::size_t view_;
+  std::vector<Member> members_;
+  PointTransformer transformer_;
+  std::shared_ptr<const Space> space_;
+  std::size_t classes_ = 0;
+  std::vector<CenterSet> sets_;
+  VoronoiDiagram<Real> base_;  // base prototypes, where a member needs them
+  Matrix<Real> centers_to_base_;
+  std::vector<Kind> kinds_;
+  std::vector<std::size_t> kind_of_member_;
 };
+
+MatrixView<const float> rows_of(MatrixView<const float> all, std::size_t begin, std::size_t end) {
+  return {all.row(begin), end - begin, all.cols(), all.stride()};
+}
+
+}  // namespace
 
 FittedEnsemble::FittedEnsemble(const Pool& pool, const ViewedSamples& support,
                                const ViewedSamples* base, Influence influence)
@@ -238,32 +408,25 @@ FittedEnsemble::FittedEnsemble(const Pool& pool, const ViewedSamples& support,
       influence_(influence) {
   if (pool.empty()) throw usage_error("the pool has no members");
   check_samples(support, dim_);
+  views_ = support.views.size();
   if (base != nullptr) check_samples(*base, dim_);
-  const Configuration* last = nullptr;
-  std::vector<std::size_t> neighbours;  // the largest R of each group
-  for (const std::size_t i : streaming_order(pool)) {
-    const Configuration& member = pool[i];
-    if (last == nullptr || last->view != member.view || last->transform != member.transform) {
-      const std::size_t view = place_of_view(support, member.view);
-      PointTransformer transformer(member.transform, dim_);
-      Matrix<float> prototypes = class_means(transformer, support.rows[view], support);
-      groups_.push_back(std::make_unique<Group>(
-          Group{view, std::move(transformer), std::move(prototypes), {}, {}, {}, {}}));
-      neighbours.push_back(0);
-    }
-    last = &member;
-    groups_.back()->members.push_back(member.geometry);
-    if (const auto* surrogate = std::get_if<Surrogate>(&member.geometry))
-      neighbours.back() = std::max(neighbours.back(), surrogate->R);
-    if (neighbours.back() > 0 && groups_.back()->base.rows() == 0) {
-      if (base == nullptr) throw data_error("surrogate members need features of base classes");
-      groups_.back()->base = class_means(groups_.back()->transformer,
-                                         base->rows[place_of_view(*base, member.view)], *base);
-    }
+  const Pool members = picked(pool, streaming_order(pool));
+  const bool has_mean =
+      std::ranges::any_of(members, [](const Member& member) { return member.view == kMeanView; });
+  const WithMean all_support(support, has_mean);
+  std::optional<WithMean> all_base;
+  if (base != nullptr) all_base.emplace(*base, has_mean);
+  for (std::size_t begin = 0; begin < members.size();) {
+    std::size_t end = begin + 1;
+    while (end < members.size() && members[begin].shares_points_with(members[end])) ++end;
+    const GroupSource source{all_support.samples(), all_base ? &all_base->samples() : nullptr,
+                             std::span(members).subspan(begin, end - begin)};
+    if (dim_ < kFloatDim)
+      groups_.push_back(std::make_unique<GroupOf<double>>(source));
+    else
+      groups_.push_back(std::make_unique<GroupOf<float>>(source));
+    begin = end;
   }
-  for (std::size_t g = 0; g < groups_.size(); ++g)
-    if (neighbours[g] > 0) groups_[g]->fit_surrogates(neighbours[g]);
-  for (const auto& group : groups_) group->fit_products();
 }
 
 FittedEnsemble::FittedEnsemble(FittedEnsemble&&) noexcept = default;
@@ -296,20 +459,25 @@ void FittedEnsemble::influence(std::span<const MatrixView<const float>> queries,
 void FittedEnsemble::influence_of_block(std::span<const MatrixView<const float>> queries,
                                         std::size_t begin, std::size_t end,
                                         MatrixView<double> out) const {
-  Scratch scratch(end - begin, dim_, classes_);
+  std::vector<double> scratch(padded(dim_));
+  std::vector<double> norms(end - begin);
   for (std::size_t q = begin; q < end; ++q) std::ranges::fill(out[q], 0.0);
-  std::size_t normed_view = queries.size();
+  if (queries.size() < views_ ||
+      std::ranges::any_of(queries, [&](const auto& view) { return view.cols() != dim_; }))
+    throw usage_error("the query needs features of every view of the support");
+  const MatrixView<double> of_block(out.row(begin), end - begin, out.cols(), out.stride());
+  Matrix<float> mean;
+  const Group* last = nullptr;
+  MatrixView<const float> seen;
   for (const auto& group : groups_) {
-    if (group->view >= queries.size() || queries[group->view].cols() != dim_)
-      throw usage_error("the query needs features of every view of the support");
-    const MatrixView<const float> seen = queries[group->view];
-    if (group->view != normed_view)
-      for (std::size_t q = begin; q < end; ++q)
-        scratch.norms[q - begin] = checked_norm(seen[q], scratch.wide);
-    normed_view = group->view;
-    group->measure(seen, begin, end, scratch);
-    for (std::size_t q = begin; q < end; ++q)
-      group->add_terms(q - begin, influence_, scratch, out[q]);
+    if (last == nullptr || last->view() != group->view()) {
+      if (group->view() == views_) mean = mean_rows(queries.first(views_), begin, end);
+      seen = group->view() == views_ ? MatrixView<const float>(mean.view())
+                                     : rows_of(queries[group->view()], begin, end);
+      for (std::size_t q = 0; q < norms.size(); ++q) norms[q] = checked_norm(seen[q], scratch);
+    }
+    last = group.get();
+    group->add_terms(seen, norms, influence_, of_block);
   }
   for (std::size_t q = begin; q < end; ++q)
     for (double& value : out[q]) value *= influence_.sign();

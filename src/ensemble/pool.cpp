@@ -22,45 +22,82 @@ using nlohmann::ordered_json;
 
 constexpr std::array kMethodNames = {"vd",       "power-lr",   "voronoi-lr", "deepvoro--",
                                      "deepvoro", "deepvoro++", "simpleshot", "pt-ncm",
-                                     "s2m2",     "dc"};
+                                     "s2m2",     "dc",         "plda"};
 
 // Published for mini-ImageNet, R = 1..10.
 constexpr std::array kDefaultBeta = {7.0, 5.5, 4.5, 4.0, 4.0, 3.5, 3.5, 3.0, 3.0, 3.0};
 constexpr double kDefaultB0 = 0.02;
 
-constexpr std::array<std::string_view, 10> kMemberKeys = {
-    "view", "w", "b", "lambda", "signed", "geometry", "R", "beta", "gamma", "val_accuracy"};
+struct GeometryKind {
+  std::string_view name;
+  std::span<const Parameter> parameters;
+  Geometry (*of)(std::span<const double> values);
+};
 
-double weight(const JsonFields& fields, const char* key) {
-  constexpr double largest = 1e9;  // so that no sum over members overflows
-  const double value = fields.number(key);
-  if (value < 0) fields.fail(key, "is negative");
-  if (value > largest) fields.fail(key, "is larger than 1e9");
+template <class G>
+constexpr GeometryKind kind() {
+  return {G::kName, G::kParameters,
+          [](std::span<const double> values) -> Geometry { return G::of(values); }};
+}
+
+// The geometries of pool files.
+constexpr std::array kGeometries = {kind<Voronoi>(), kind<Surrogate>(), kind<Plda>()};
+
+std::vector<std::string_view> member_keys() {
+  std::vector<std::string_view> keys{"view", "w", "b", "lambda", "signed", "geometry"};
+  for (const GeometryKind& geometry : kGeometries)
+    for (const Parameter& parameter : geometry.parameters) keys.push_back(parameter.name);
+  keys.insert(keys.end(), {"weight", "val_accuracy"});
+  return keys;
+}
+
+double number_in_range(const JsonFields& fields, const Parameter& parameter) {
+  const char* key = parameter.name.data();
+  if (parameter.if_absent && !fields.has(key)) return *parameter.if_absent;
+  const double value =
+      parameter.is_whole
+          ? static_cast<double>(fields.whole(key, static_cast<std::size_t>(parameter.least)))
+          : fields.number(key);
+  if (value < parameter.least)
+    fields.fail(key, parameter.least == 0 ? "is negative"
+                                          : fmt::format("is smaller than {}", parameter.least));
+  if (value > parameter.most) fields.fail(key, fmt::format("is larger than {}", parameter.most));
   return value;
 }
 
-Configuration read_member(const json& object, const std::string& where) {
+Geometry read_geometry(const JsonFields& fields) {
+  const std::string name = fields.text("geometry");
+  const auto* geometry = std::ranges::find(kGeometries, name, &GeometryKind::name);
+  if (geometry == kGeometries.end()) {
+    std::vector<std::string> known;
+    for (const GeometryKind& one : kGeometries) known.push_back(fmt::format("\"{}\"", one.name));
+    fields.fail("geometry",
+                fmt::format("is \"{}\", which is unknown; use {}", name, fmt::join(known, " or ")));
+  }
+  std::vector<double> values;
+  for (const Parameter& parameter : geometry->parameters)
+    values.push_back(number_in_range(fields, parameter));
+  return geometry->of(values);
+}
+
+Member read_member(const json& object, const std::string& where) {
   const JsonFields fields(object, where);
   if (fields.has("head"))
     throw data_error(
         fmt::format("{}: is the head {}, which is no member of an ensemble; run it with `method`",
                     where, object["head"].dump(-1, ' ', false, json::error_handler_t::replace)));
+  const std::vector<std::string_view> keys = member_keys();
   for (const auto& [key, unused] : object.items())
-    if (std::ranges::find(kMemberKeys, key) == kMemberKeys.end())
-      throw data_error(fmt::format("{}: \"{}\" is unknown; a member has {}", where, key,
-                                   fmt::join(kMemberKeys, ", ")));
-  Configuration member;
-  member.view = fields.text("view");
-  member.transform = {fields.number("w"), fields.number("b"), fields.number("lambda"),
-                      fields.flag("signed")};
-  const std::string geometry = fields.text("geometry");
-  if (geometry == "surrogate")
-    member.geometry = Surrogate{fields.whole("R", 1), weight(fields, "beta"),
-                                fields.has("gamma") ? weight(fields, "gamma") : 1};
-  else if (geometry != "vd")
-    fields.fail("geometry",
-                fmt::format("is \"{}\", which is unknown; use \"vd\" or \"surrogate\"", geometry));
-  if (fields.has("val_accuracy")) (void)weight(fields, "val_accuracy");
+    if (std::ranges::find(keys, key) == keys.end())
+      throw data_error(
+          fmt::format("{}: \"{}\" is unknown; a member has {}", where, key, fmt::join(keys, ", ")));
+  Member member{.view = fields.text("view"),
+                .transform = {fields.number("w"), fields.number("b"), fields.number("lambda"),
+                              fields.flag("signed")},
+                .geometry = read_geometry(fields),
+                .weight = number_in_range(fields, {.name = "weight", .if_absent = 1})};
+  if (member.weight == 0) fields.fail("weight", "is 0; leave the member out instead");
+  (void)number_in_range(fields, {.name = "val_accuracy", .if_absent = 0});
   return member;
 }
 
@@ -72,13 +109,9 @@ ordered_json plain(double value) {
 
 }  // namespace
 
-std::string Configuration::id() const {
-  const auto* surrogate = std::get_if<Surrogate>(&geometry);
-  return fmt::format("{}_{}_{}", view, transform.id(),
-                     surrogate == nullptr
-                         ? "vd"
-                         : fmt::format("surrogate_R{}_beta{}_gamma{}", surrogate->R,
-                                       surrogate->beta, surrogate->gamma));
+std::string Member::id() const {
+  return fmt::format("{}_{}_{}{}", view, transform.id(), geometry.id(),
+                     weight == 1 ? "" : fmt::format("_weight{}", weight));
 }
 
 Pool picked(const Pool& pool, std::span<const std::size_t> which) {
@@ -96,7 +129,8 @@ const char* name(Method method) {
 }
 
 bool is_ensemble(Method method) {
-  return method == Method::vd || method == Method::deepvoro || method == Method::deepvoro_plus_plus;
+  return method == Method::vd || method == Method::deepvoro ||
+         method == Method::deepvoro_plus_plus || method == Method::plda;
 }
 
 Pool default_pool(Method method, std::span<const std::string> views) {
@@ -116,6 +150,9 @@ Pool default_pool(Method method, std::span<const std::string> views) {
              {Transform{.lambda = 0.75}, Transform{.b = 0.08, .lambda = 0}})
           for (std::size_t R = 1; R <= kDefaultBeta.size(); ++R)
             pool.push_back({view, transform, Surrogate{.R = R, .beta = kDefaultBeta[R - 1]}});
+      break;
+    case Method::plda:
+      for (const std::string& view : views) pool.push_back({view, {.lambda = 0.5}, Plda{}});
       break;
     default:
       throw internal_error(fmt::format("method {} has no members", name(method)));
@@ -158,20 +195,23 @@ std::optional<std::size_t> tuned_shots(const std::filesystem::path& file) {
 
 ordered_json to_json(const Pool& pool) {
   ordered_json members = ordered_json::array();
-  for (const Configuration& member : pool) {
+  for (const Member& member : pool) {
     ordered_json object = {{"view", member.view},
                            {"w", member.transform.w},
                            {"b", member.transform.b},
                            {"lambda", plain(member.transform.lambda)}};
     if (member.transform.is_signed) object["signed"] = true;
-    if (const auto* surrogate = std::get_if<Surrogate>(&member.geometry)) {
-      object["geometry"] = "surrogate";
-      object["R"] = surrogate->R;
-      object["beta"] = surrogate->beta;
-      object["gamma"] = surrogate->gamma;
-    } else {
-      object["geometry"] = "vd";
+    object["geometry"] = member.geometry.name();
+    const std::vector<double> values = member.geometry.values();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Parameter& parameter = member.geometry.parameters()[i];
+      ordered_json& value = object[std::string(parameter.name)];
+      if (parameter.is_whole)
+        value = static_cast<std::size_t>(values[i]);
+      else
+        value = values[i];
     }
+    if (member.weight != 1) object["weight"] = member.weight;
     members.push_back(std::move(object));
   }
   return members;

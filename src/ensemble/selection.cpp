@@ -68,14 +68,15 @@ EpisodeList draw_episodes(const FeatureStore& store, const std::string& split,
 
 ValidationRanking ValidationRanking::measure(const FeatureStore& store, const Pool& pool,
                                              const EpisodePlan& plan, Influence influence,
-                                             unsigned threads, const Progress& progress) {
+                                             unsigned threads, const Progress& progress,
+                                             SpaceCache* spaces) {
   if (!store.has_split("val"))
     throw data_error(
         fmt::format("{}: has no split 'val', which `scheme` guided chooses on; add it or "
                     "use `scheme` full",
                     store.folder().string()));
   const EpisodeList episodes = draw_episodes(store, "val", plan);
-  const Arena arena{store, "val", episodes, influence, threads};
+  const Arena arena{store, "val", episodes, influence, threads, spaces};
 
   std::vector<double> accuracy;
   for (const std::uint64_t correct : correct_of_each_member(arena, pool, part_of(progress, 0, 2)))

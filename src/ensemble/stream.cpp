@@ -1,11 +1,9 @@
 #include "stream.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "deepvoro/core/error.hpp"
+#include "base_classes.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/kernels/kernels.hpp"
 
@@ -15,21 +13,11 @@ namespace {
 constexpr std::size_t kRowGrain = 128;
 constexpr std::size_t kEpisodeGrain = 8;
 
-void check_base_classes(const std::vector<std::vector<std::size_t>>& rows,
-                        const FeatureStore& store) {
-  for (std::size_t c = 0; c < rows.size(); ++c)
-    if (rows[c].empty())
-      throw data_error(
-          fmt::format("{}: class '{}' of split base has no samples, so it has no "
-                      "prototype; remove it from store.json",
-                      store.folder().string(), store.split("base").classes[c]));
-}
-
 }  // namespace
 
 template <class Real>
 Stream<Real>::Stream(const Arena& arena, EpisodeRange range, const LaneVisitor<Real>& visit,
-                     bool needs_base)
+                     const Pool& members)
     : arena_(arena),
       range_(range),
       visit_(visit),
@@ -37,10 +25,11 @@ Stream<Real>::Stream(const Arena& arena, EpisodeRange range, const LaneVisitor<R
       pass_(labels_.size(), arena.store.dim(), labels_, arena.episodes, range, arena.threads),
       view_(arena.store, pass_.block_columns(), arena.threads),
       base_view_(arena.store, arena.store.dim(), arena.threads) {
-  if (needs_base) {
-    base_rows_ = arena.store.rows_by_class("base");
-    check_base_classes(base_rows_, arena.store);
-    const std::size_t bases = base_rows_.size();
+  std::size_t bases = 0;
+  if (std::ranges::any_of(members,
+                          [](const Member& m) { return m.geometry.needs_base_distances(); })) {
+    base_rows_ = base_classes(arena.store);
+    bases = base_rows_.size();
     base_.prototypes = Matrix<Real>(bases, arena.store.dim());
     base_.squared_norms.resize(bases);
     base_.of_samples = Matrix<Real>(labels_.size(), bases);
@@ -48,33 +37,68 @@ Stream<Real>::Stream(const Arena& arena, EpisodeRange range, const LaneVisitor<R
     exact_base_ = Matrix<double>(bases, arena.store.dim());
   }
   for (unsigned i = 0; i < arena.threads; ++i)
-    workers_.push_back(std::make_unique<Worker>(arena, base_rows_.size()));
+    workers_.push_back(std::make_unique<Worker>(arena, bases));
 }
 
 template <class Real>
-void Stream<Real>::run(const Group& group, const Progress& progress) {
-  const Configuration& shared = group.members.front();
+void Stream<Real>::run(const Group& group, const Space* space, const Progress& progress) {
+  const Member& shared = group.members.front();
   if (view_name_ != shared.view) view_.load(arena_.split, shared.view);
   view_name_ = shared.view;
-  const RowTransformer transformer(view_, shared.transform, center_of(view_, shared.transform));
-  const bool needs_base = group.largest_R() > 0;
-  if (needs_base) fit_base_prototypes(shared, transformer.center());
-  pass_.run(transformer, needs_base ? &base_ : nullptr);
-  if (needs_base) measure_samples(transformer);
+  transformer_.emplace(view_, shared.transform, center_of(view_, shared.transform));
+  if (space == nullptr)
+    run_points(group, TransformedPoints<Real>(*transformer_), progress);
+  else
+    run_points(group,
+               MappedPoints<Real>(*transformer_, view_.rows(), view_.dim(), *space,
+                                  arena_.episodes.shape().shots, arena_.threads),
+               progress);
+}
+
+template <class Real>
+auto Stream<Real>::kinds_of(const Group& group) -> GroupKinds {
+  GroupKinds kinds;
+  for (const Member& member : group.members) {
+    const std::vector<Kind>& known = workers_.front()->kinds;
+    const auto found = std::ranges::find(known, member.geometry.name(), &Kind::name);
+    const auto kind = static_cast<std::size_t>(found - known.begin());
+    if (kind == known.size())
+      for (const auto& worker : workers_)
+        worker->kinds.emplace_back(member.geometry, arena_.episodes.shape());
+    const auto present = std::ranges::find(kinds.present, kind);
+    if (present == kinds.present.end()) {
+      kinds.present.push_back(kind);
+      kinds.last_of.push_back(&member.geometry);
+    } else {
+      kinds.last_of[static_cast<std::size_t>(present - kinds.present.begin())] = &member.geometry;
+    }
+    kinds.of_member.push_back(kind);
+    kinds.needs_base_distances |= member.geometry.needs_base_distances();
+  }
+  return kinds;
+}
+
+template <class Real>
+void Stream<Real>::run_points(const Group& group, const Points<Real>& points,
+                              const Progress& progress) {
+  const GroupKinds kinds = kinds_of(group);
+  if (kinds.needs_base_distances)
+    fit_base_prototypes(group.members.front(), transformer_->center());
+  pass_.run(points, kinds.needs_base_distances ? &base_ : nullptr);
+  if (kinds.needs_base_distances) measure_samples(points);
 
   const std::size_t count = range_.end - range_.begin;
   parallel_for(arena_.threads, count, kEpisodeGrain,
                [&](std::size_t begin, std::size_t end, unsigned worker) {
                  for (std::size_t e = begin; e < end; ++e)
-                   run_episode(group, transformer, e, *workers_[worker]);
+                   run_episode(group, kinds, points, e, *workers_[worker]);
                  if (worker == 0 && progress)
                    progress(static_cast<double>(end) / static_cast<double>(count));
                });
 }
 
 template <class Real>
-void Stream<Real>::fit_base_prototypes(const Configuration& shared,
-                                       const std::vector<float>& center) {
+void Stream<Real>::fit_base_prototypes(const Member& shared, const std::vector<float>& center) {
   if (base_view_name_ != shared.view) base_view_.load("base", shared.view);
   base_view_name_ = shared.view;
   const RowTransformer transformer(base_view_, shared.transform, center);
@@ -110,7 +134,7 @@ void Stream<Real>::fit_base_prototype(const RowTransformer& transformer, std::si
 }
 
 template <class Real>
-void Stream<Real>::measure_samples(const RowTransformer& transformer) {
+void Stream<Real>::measure_samples(const Points<Real>& points) {
   const kernels::Table& kernels = kernels::active();
   const std::size_t bases = base_rows_.size();
   parallel_for(arena_.threads, labels_.size(), kRowGrain,
@@ -123,8 +147,7 @@ void Stream<Real>::measure_samples(const RowTransformer& transformer) {
                    if (!kernels::distances(kernels, worker.norms.data(), base_.of_samples.row(r),
                                            bases, out))
                      continue;
-                   transformer.columns(r, 0, worker.row.stride(), worker.wide.data(),
-                                       worker.row.row(0));
+                   points.columns(r, 0, worker.row.stride(), worker.wide.data(), worker.row.row(0));
                    for (std::size_t t = 0; t < bases; ++t)
                      if (kernels::loses_digits(worker.norms[t], base_.of_samples.row(r)[t]))
                        out[t] = plain_distance(worker.row.row(0), base_.prototypes.row(t));
@@ -141,30 +164,42 @@ Real Stream<Real>::plain_distance(const Real* a, const Real* b) const {
 }
 
 template <class Real>
-void Stream<Real>::run_episode(const Group& group, const RowTransformer& transformer, std::size_t e,
-                               Worker& worker) {
+void Stream<Real>::run_episode(const Group& group, const GroupKinds& kinds,
+                               const Points<Real>& points, std::size_t e, Worker& worker) {
   const Episode episode = arena_.episodes[range_.begin + e];
-  measure_episode(episode, transformer, e, worker);
-  if (group.largest_R() > 0) {
+  measure_episode(episode, points, e, worker);
+  CenterDistances<Real> centers;
+  QueryDistances<Real> queries{.to_centers = worker.distances.view(), .to_base = {}};
+  if (kinds.needs_base_distances) {
     worker.exact_way.reset();
-    measure_prototypes(episode, transformer, e, worker);
-    worker.surrogate->begin(episode, worker.distances.view(), sample_to_base_.view(),
-                            group.largest_R(), [&](std::size_t way, std::size_t base) {
-                              return exact_base_distance(episode, transformer, way, base, worker);
-                            });
+    measure_prototypes(episode, points, e, worker);
+    for (std::size_t q = 0; q < episode.query.size(); ++q)
+      worker.query_to_base[q] = sample_to_base_.row(episode.query[q]);
+    centers = {worker.prototype_to_base.view(), [&](std::size_t way, std::size_t base) {
+                 return exact_base_distance(episode, way, base, worker);
+               }};
+    queries.to_base = worker.query_to_base;
+  }
+  for (std::size_t i = 0; i < kinds.present.size(); ++i) {
+    const Kind& kind = worker.kinds[kinds.present[i]];
+    kind.fit->fit(centers, *kinds.last_of[i]);
+    kind.distances->begin(*kind.fit, queries);
   }
   for (std::size_t i = 0; i < group.members.size(); ++i) {
-    MatrixView<const Real> values = worker.distances.view();
-    if (const auto* surrogate = std::get_if<Surrogate>(&group.members[i].geometry)) {
-      worker.surrogate->grow_to(surrogate->R);
-      values = worker.surrogate->combine(surrogate->beta, surrogate->gamma);
+    const Member& member = group.members[i];
+    MatrixView<const Real> values = worker.kinds[kinds.of_member[i]].distances->of(member.geometry);
+    if (member.weight != 1) {
+      const auto weight = static_cast<Real>(member.weight);
+      for (std::size_t j = 0; j < values.rows() * values.stride(); ++j)
+        worker.weighted.row(0)[j] = weight * values.data()[j];
+      values = worker.weighted.view();
     }
     visit_(group.first + i, range_.begin + e, values, worker.terms.view());
   }
 }
 
 template <class Real>
-void Stream<Real>::measure_episode(const Episode& episode, const RowTransformer& transformer,
+void Stream<Real>::measure_episode(const Episode& episode, const Points<Real>& points,
                                    std::size_t e, Worker& worker) {
   const MatrixView<Real> distances = worker.distances.view();
   const std::size_t stride = distances.stride();
@@ -181,29 +216,28 @@ void Stream<Real>::measure_episode(const Episode& episode, const RowTransformer&
   for (std::size_t k = 0; k < distances.rows(); ++k)
     for (std::size_t q = 0; q < distances.cols(); ++q)
       if (kernels::loses_digits(worker.norms[k * stride + q], pass_.dots(e)[k * stride + q]))
-        distances[k][q] = measure_again(episode, transformer, q, k, worker);
+        distances[k][q] = measure_again(episode, points, q, k, worker);
 }
 
 template <class Real>
-template <class T>
-void Stream<Real>::fit_again(const Episode& episode, const RowTransformer& transformer,
-                             std::size_t way, Matrix<T>& support, std::vector<double>& wide,
-                             T* out) const {
+template <class T, class Rows>
+void Stream<Real>::fit_again(const Episode& episode, const Rows& rows, std::size_t way,
+                             Matrix<T>& support, std::vector<double>& wide, T* out) const {
   const std::size_t shots = support.rows();
-  std::vector<const T*> rows;
+  std::vector<const T*> of_way;
   for (std::size_t s = 0; s < shots; ++s) {
-    transformer.columns(episode.support[way * shots + s], 0, support.stride(), wide.data(),
-                        support.row(s));
-    rows.push_back(support.row(s));
+    rows.columns(episode.support[way * shots + s], 0, support.stride(), wide.data(),
+                 support.row(s));
+    of_way.push_back(support.row(s));
   }
-  kernels::mean(kernels::active(), rows.data(), shots, support.stride(), out);
+  kernels::mean(kernels::active(), of_way.data(), shots, support.stride(), out);
 }
 
 template <class Real>
-double Stream<Real>::exact_base_distance(const Episode& episode, const RowTransformer& transformer,
-                                         std::size_t way, std::size_t base, Worker& worker) const {
+double Stream<Real>::exact_base_distance(const Episode& episode, std::size_t way, std::size_t base,
+                                         Worker& worker) const {
   if (worker.exact_way != way)
-    fit_again(episode, transformer, way, worker.exact_support, worker.wide,
+    fit_again(episode, *transformer_, way, worker.exact_support, worker.wide,
               worker.exact_prototype.row(0));
   worker.exact_way = way;
   double squared = 0;
@@ -214,20 +248,25 @@ double Stream<Real>::exact_base_distance(const Episode& episode, const RowTransf
 }
 
 template <class Real>
-Real Stream<Real>::measure_again(const Episode& episode, const RowTransformer& transformer,
+Real Stream<Real>::measure_again(const Episode& episode, const Points<Real>& points,
                                  std::size_t query, std::size_t way, Worker& worker) const {
   const std::size_t length = worker.row.stride();
-  fit_again(episode, transformer, way, worker.support, worker.wide, worker.center.row(0));
-  transformer.columns(episode.query[query], 0, length, worker.wide.data(), worker.row.row(0));
+  fit_again(episode, points, way, worker.support, worker.wide, worker.center.row(0));
+  points.columns(episode.query[query], 0, length, worker.wide.data(), worker.row.row(0));
+  if (const PointScales<Real>* scales = points.scales())
+    for (std::size_t i = 0; i < length; ++i) {
+      worker.row.row(0)[i] *= scales->of_queries[i];
+      worker.center.row(0)[i] *= scales->of_centers[i];
+    }
   return plain_distance(worker.row.row(0), worker.center.row(0));
 }
 
 template <class Real>
-void Stream<Real>::measure_prototypes(const Episode& episode, const RowTransformer& transformer,
+void Stream<Real>::measure_prototypes(const Episode& episode, const Points<Real>& points,
                                       std::size_t e, Worker& worker) const {
   const kernels::Table& kernels = kernels::active();
   const std::size_t shots = arena_.episodes.shape().shots;
-  const MatrixView<Real> distances = worker.surrogate->prototype_to_base();
+  const MatrixView<Real> distances = worker.prototype_to_base.view();
   for (std::size_t k = 0; k < distances.rows(); ++k) {
     const auto support = episode.support.subspan(k * shots, shots);
     if (shots == 1) {
@@ -244,7 +283,7 @@ void Stream<Real>::measure_prototypes(const Episode& episode, const RowTransform
     if (!kernels::distances(kernels, worker.norms.data(), worker.base_dots.row(0), distances.cols(),
                             distances.row(k)))
       continue;
-    fit_again(episode, transformer, k, worker.support, worker.wide, worker.center.row(0));
+    fit_again(episode, points, k, worker.support, worker.wide, worker.center.row(0));
     for (std::size_t t = 0; t < distances.cols(); ++t)
       if (kernels::loses_digits(worker.norms[t], worker.base_dots.row(0)[t]))
         distances[k][t] = plain_distance(worker.center.row(0), base_.prototypes.row(t));

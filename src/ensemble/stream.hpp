@@ -7,29 +7,20 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "deepvoro/core/matrix.hpp"
 #include "deepvoro/ensemble/engine.hpp"
 #include "deepvoro/features/transform.hpp"
 #include "distance_pass.hpp"
-#include "surrogate_episode.hpp"
+#include "points.hpp"
 
 namespace deepvoro {
 
-// How many nearest base classes a member takes; 0 when it is no surrogate member.
-[[nodiscard]] inline std::size_t neighbours(const Configuration& member) {
-  const auto* surrogate = std::get_if<Surrogate>(&member.geometry);
-  return surrogate == nullptr ? 0 : surrogate->R;
-}
-
-// A run of members that share view and transformation, and whose surrogate sets only grow.
+// A run of members that see the same points, by growing growth().
 struct Group {
   std::size_t first = 0;
-  std::span<const Configuration> members;
-
-  [[nodiscard]] std::size_t largest_R() const { return neighbours(members.back()); }
+  std::span<const Member> members;
 };
 
 // Receives the values of one member in one episode, [ways x queries] with queries side by side, and
@@ -42,11 +33,31 @@ using LaneVisitor = std::function<void(std::size_t member, std::size_t episode,
 template <class Real>
 class Stream {
  public:
-  Stream(const Arena& arena, EpisodeRange range, const LaneVisitor<Real>& visit, bool needs_base);
+  Stream(const Arena& arena, EpisodeRange range, const LaneVisitor<Real>& visit,
+         const Pool& members);
 
-  void run(const Group& group, const Progress& progress);
+  // `space`: that of the members; nullptr where they have none of their own.
+  void run(const Group& group, const Space* space, const Progress& progress);
 
  private:
+  // One thread's work on the members of a group that have geometries of the same name.
+  struct Kind {
+    explicit Kind(const Geometry& geometry, const EpisodeShape& shape)
+        : name(geometry.name()),
+          fit(geometry.make_fit<Real>()),
+          distances(geometry.make_distances<Real>(shape.ways, shape.total_queries())) {}
+    std::string_view name;
+    std::unique_ptr<GeometryFit<Real>> fit;
+    std::unique_ptr<GeometryDistances<Real>> distances;
+  };
+  // Which kinds a group has, and the last of the members of each.
+  struct GroupKinds {
+    std::vector<std::size_t> of_member;    // index into the kinds of a worker
+    std::vector<std::size_t> present;      // the same
+    std::vector<const Geometry*> last_of;  // for each of these
+    bool needs_base_distances = false;
+  };
+
   // Scratch of one thread.
   struct Worker {
     Worker(const Arena& arena, std::size_t bases)
@@ -57,9 +68,11 @@ class Stream {
           query_norms(padded(arena.episodes.shape().total_queries())),
           norms(std::max(bases, query_norms.size() * arena.episodes.shape().ways)),
           distances(arena.episodes.shape().ways, arena.episodes.shape().total_queries()),
-          terms(arena.episodes.shape().ways, arena.episodes.shape().total_queries()) {
+          terms(arena.episodes.shape().ways, arena.episodes.shape().total_queries()),
+          weighted(arena.episodes.shape().ways, arena.episodes.shape().total_queries()) {
       if (bases == 0) return;
-      surrogate.emplace(arena.episodes.shape(), bases);
+      prototype_to_base = Matrix<Real>(arena.episodes.shape().ways, bases);
+      query_to_base.resize(arena.episodes.shape().total_queries());
       base_dots = Matrix<Real>(1, bases);
       exact_support = Matrix<double>(arena.episodes.shape().shots, arena.store.dim());
       exact_prototype = Matrix<double>(1, arena.store.dim());
@@ -72,7 +85,10 @@ class Stream {
     std::vector<Real> norms;
     Matrix<Real> distances;  // [ways x queries]
     Matrix<double> terms;    // the same
-    std::optional<SurrogateEpisode<Real>> surrogate;
+    Matrix<Real> weighted;   // the same
+    std::vector<Kind> kinds;
+    Matrix<Real> prototype_to_base;  // distances, [ways x base classes]
+    std::vector<const Real*> query_to_base;
     std::vector<const Real*> base_rows;
     Matrix<Real> base_dots;
     Matrix<double> exact_support;
@@ -80,36 +96,38 @@ class Stream {
     std::optional<std::size_t> exact_way;  // whose prototype is in exact_prototype
   };
 
-  void fit_base_prototypes(const Configuration& shared, const std::vector<float>& center);
+  [[nodiscard]] GroupKinds kinds_of(const Group& group);
+  void fit_base_prototypes(const Member& shared, const std::vector<float>& center);
   void fit_base_prototype(const RowTransformer& transformer, std::size_t base_class,
                           Worker& worker);
 
   // Distances of all samples to the base prototypes.
-  void measure_samples(const RowTransformer& transformer);
+  void measure_samples(const Points<Real>& points);
 
   Real plain_distance(const Real* a, const Real* b) const;
-  void run_episode(const Group& group, const RowTransformer& transformer, std::size_t e,
-                   Worker& worker);
+  void run_points(const Group& group, const Points<Real>& points, const Progress& progress);
+  void run_episode(const Group& group, const GroupKinds& kinds, const Points<Real>& points,
+                   std::size_t e, Worker& worker);
 
   // Distances of an episode's queries to its prototypes.
-  void measure_episode(const Episode& episode, const RowTransformer& transformer, std::size_t e,
+  void measure_episode(const Episode& episode, const Points<Real>& points, std::size_t e,
                        Worker& worker);
 
   // A prototype from whole rows.
-  template <class T>
-  void fit_again(const Episode& episode, const RowTransformer& transformer, std::size_t way,
-                 Matrix<T>& support, std::vector<double>& wide, T* out) const;
+  template <class T, class Rows>
+  void fit_again(const Episode& episode, const Rows& rows, std::size_t way, Matrix<T>& support,
+                 std::vector<double>& wide, T* out) const;
 
   // Squared.
-  double exact_base_distance(const Episode& episode, const RowTransformer& transformer,
-                             std::size_t way, std::size_t base, Worker& worker) const;
+  double exact_base_distance(const Episode& episode, std::size_t way, std::size_t base,
+                             Worker& worker) const;
 
-  Real measure_again(const Episode& episode, const RowTransformer& transformer, std::size_t query,
+  Real measure_again(const Episode& episode, const Points<Real>& points, std::size_t query,
                      std::size_t way, Worker& worker) const;
 
   // Distances of an episode's prototypes to the base prototypes. The dot product of a mean is the
   // mean of dot products, so nothing of the length of a row is touched.
-  void measure_prototypes(const Episode& episode, const RowTransformer& transformer, std::size_t e,
+  void measure_prototypes(const Episode& episode, const Points<Real>& points, std::size_t e,
                           Worker& worker) const;
 
   const Arena& arena_;
@@ -119,6 +137,7 @@ class Stream {
   DistancePass<Real> pass_;
   LoadedView view_;
   std::string view_name_;
+  std::optional<RowTransformer> transformer_;  // of the present group
   LoadedView base_view_;
   std::string base_view_name_;
   std::vector<std::vector<std::size_t>> base_rows_;

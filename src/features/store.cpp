@@ -13,6 +13,7 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/features/npy.hpp"
+#include "deepvoro/features/transform.hpp"
 #include "formats/half.hpp"
 
 namespace deepvoro {
@@ -59,7 +60,7 @@ bool is_view_name(std::string_view name) {
     return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
   };
   return !name.empty() && name.size() <= 200 && name.front() != '.' && name != "labels" &&
-         std::ranges::all_of(name, allowed);
+         name != kMeanView && std::ranges::all_of(name, allowed);
 }
 
 bool is_split_name(std::string_view name) {
@@ -138,7 +139,7 @@ FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(fol
     if (!is_view_name(view))
       throw data_error(
           fmt::format("{}: \"{}\" cannot be the name of a view; use letters, digits, "
-                      "'_', '-' and '.', as in s84_r0_f0",
+                      "'_', '-' and '.', as in s84_r0_f0, but not \"labels\" or \"mean\"",
                       where, view));
   refuse_duplicates(views_, "view", where);
 
@@ -156,7 +157,7 @@ FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(fol
 }
 
 bool FeatureStore::has_view(std::string_view name) const {
-  return std::ranges::find(views_, name) != views_.end();
+  return name == kMeanView || std::ranges::find(views_, name) != views_.end();
 }
 
 const FeatureStore::Split& FeatureStore::split(const std::string& name) const {
@@ -225,7 +226,25 @@ FeatureRows FeatureStore::features(const std::string& split, const std::string& 
     throw data_error(fmt::format("{}: has no view '{}'; it has {} views, {} to {}",
                                  folder_.string(), view, views_.size(), views_.front(),
                                  views_.back()));
+  if (view == kMeanView) return mean_features(split);
   return {view_file(split, view), samples, dim_};
+}
+
+FeatureRows FeatureStore::mean_features(const std::string& split) const {
+  const std::size_t samples = this->split(split).samples;
+  std::vector<FeatureRows> views;
+  for (const std::string& view : views_) views.emplace_back(view_file(split, view), samples, dim_);
+  std::vector<float> means(samples * dim_);
+  std::vector<double> scratch(padded(dim_));
+  std::vector<double> sum(dim_);
+  for (std::size_t row = 0; row < samples; ++row) {
+    std::ranges::fill(sum, 0.0);
+    for (const FeatureRows& view : views)
+      add_unit_row(view.element(), view.row(row), dim_, scratch.data(), sum.data());
+    std::ranges::transform(sum, means.begin() + static_cast<std::ptrdiff_t>(row * dim_),
+                           [](double value) { return static_cast<float>(value); });
+  }
+  return {std::move(means), samples, dim_};
 }
 
 void FeatureStore::refuse_output_inside(const std::string& flag,

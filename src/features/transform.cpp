@@ -92,6 +92,13 @@ double widen(ElementType element, const std::byte* row, std::size_t count, doubl
              : kernels.widen_float32(reinterpret_cast<const float*>(row), count, out);
 }
 
+void add_unit_row(ElementType element, const std::byte* row, std::size_t count, double* scratch,
+                  double* sum) {
+  const double norm = widen(element, row, count, scratch);
+  if (norm == 0) return;
+  for (std::size_t i = 0; i < count; ++i) sum[i] += scratch[i] / norm;
+}
+
 std::string Transform::id() const {
   return fmt::format("w{}_b{}_l{}{}", w, b, lambda, is_signed ? "_signed" : "");
 }
@@ -105,7 +112,9 @@ std::vector<Transform> eight_transforms(double b0) {
 
 void LoadedView::load(const std::string& split, const std::string& view) {
   const FeatureRows source = store_.features(split, view);
-  file_ = store_.view_file(split, view).string();
+  file_ = view == kMeanView
+              ? fmt::format("{}: split {}, mean of all views", store_.folder().string(), split)
+              : store_.view_file(split, view).string();
   element_ = source.element();
   norms_.resize(source.rows());
   const std::size_t item = element_size(element_);

@@ -9,133 +9,100 @@
 #include "deepvoro/kernels/kernels.hpp"
 
 namespace deepvoro {
-namespace {
 
-Matrix<double> copy_of(MatrixView<const double> points) {
-  if (points.rows() == 0 || points.cols() == 0)
+template <class Real>
+VoronoiDiagram<Real>::VoronoiDiagram(MatrixView<const Real> centers)
+    : centers_(centers.rows(), centers.cols()) {
+  if (centers.rows() == 0 || centers.cols() == 0)
     throw usage_error("a diagram needs at least one center of at least one dimension");
-  Matrix<double> copy(points.rows(), points.cols());
-  for (std::size_t r = 0; r < points.rows(); ++r) std::ranges::copy(points[r], copy.row(r));
-  return copy;
+  for (std::size_t k = 0; k < centers.rows(); ++k) std::ranges::copy(centers[k], centers_.row(k));
 }
 
-std::vector<Matrix<double>> copies_of(std::span<const MatrixView<const double>> all) {
-  if (all.empty()) throw usage_error("a diagram of clusters needs at least one cluster");
-  std::vector<Matrix<double>> copies;
-  for (const MatrixView<const double>& points : all) copies.push_back(copy_of(points));
-  return copies;
+template <class Real>
+Matrix<Real>& VoronoiDiagram<Real>::reshaped(std::size_t cells, std::size_t dim) {
+  squared_norms_.clear();
+  if (centers_.rows() != cells || centers_.cols() != dim) centers_ = Matrix<Real>(cells, dim);
+  return centers_;
 }
 
-void check_room(std::span<const double> out, std::size_t cells) {
-  if (out.size() != cells)
-    throw usage_error(fmt::format("room for {} influences was given, the diagram has {} cells",
-                                  out.size(), cells));
+template <class Real>
+void VoronoiDiagram<Real>::use_products() {
+  if (!products_pay(cells(), centers_.cols())) return;
+  squared_norms_.assign(cells(), Real{0});
+  for (std::size_t k = 0; k < cells(); ++k)
+    kernels::add_squared_norm(kernels::active(), centers_.row(k), centers_.stride(),
+                              &squared_norms_[k]);
 }
 
-void squared_distances(const Matrix<double>& centers, Point query, std::span<double> out) {
-  if (query.size() != centers.cols())
-    throw usage_error(
-        fmt::format("the query has {} dimensions, the diagram {}", query.size(), centers.cols()));
-  check_room(out, centers.rows());
-  Matrix<double> padded_query(1, query.size());
-  std::ranges::copy(query, padded_query.row(0));
-  kernels::active().squared_distances_double(padded_query.row(0), centers.row(0), centers.stride(),
-                                             centers.rows(), centers.stride(), out.data());
-}
-
-void distances(const Matrix<double>& centers, Point query, std::span<double> out) {
-  squared_distances(centers, query, out);
+template <class Real>
+void VoronoiDiagram<Real>::distances(const Real* query, std::span<double> out) const {
+  kernels::squared_distances(kernels::active(), query, centers_.row(0), centers_.stride(), cells(),
+                             centers_.stride(), out.data());
   for (double& value : out) value = std::sqrt(value);
 }
 
-}  // namespace
-
-VoronoiDiagram::VoronoiDiagram(MatrixView<const double> centers) : centers_(copy_of(centers)) {}
-
-void VoronoiDiagram::influence(Point query, std::span<double> out) const {
-  distances(centers_, query, out);
-  for (double& value : out) value = -value;
-}
-
-PowerDiagram::PowerDiagram(MatrixView<const double> centers, std::span<const double> weights)
-    : centers_(copy_of(centers)), weights_(weights.begin(), weights.end()) {
-  if (weights.size() != centers.rows())
-    throw usage_error(fmt::format("a power diagram of {} centers was given {} weights",
-                                  centers.rows(), weights.size()));
-}
-
-PowerDiagram PowerDiagram::of_linear_classifier(MatrixView<const double> W,
-                                                std::span<const double> b) {
-  Matrix<double> centers = copy_of(W);
-  if (b.size() != W.rows())
-    throw usage_error(
-        fmt::format("a linear classifier of {} rows was given {} biases", W.rows(), b.size()));
-  std::vector<double> weights(b.begin(), b.end());
-  for (std::size_t k = 0; k < W.rows(); ++k) {
-    double squared_norm = 0;
-    for (std::size_t i = 0; i < W.cols(); ++i) {
-      squared_norm += W[k][i] * W[k][i];
-      centers.row(k)[i] = W[k][i] / 2;
-    }
-    weights[k] += squared_norm / 4;
+template <class Real>
+void VoronoiDiagram<Real>::distances(MatrixView<const Real> queries, MatrixView<Real> out) const {
+  if (!squared_norms_.empty()) return distances_by_products(queries, out);
+  std::vector<double> of_query(cells());
+  for (std::size_t q = 0; q < queries.rows(); ++q) {
+    distances(queries.row(q), of_query);
+    for (std::size_t k = 0; k < cells(); ++k) out.row(k)[q] = static_cast<Real>(of_query[k]);
   }
-  return {centers.view(), weights};
 }
 
-LinearClassifier PowerDiagram::to_linear_classifier() const {
-  LinearClassifier linear{Matrix<double>(cells(), centers_.cols()), weights_};
-  for (std::size_t k = 0; k < cells(); ++k)
-    for (std::size_t i = 0; i < centers_.cols(); ++i) {
-      const double c = centers_.row(k)[i];
-      linear.W.row(k)[i] = 2 * c;
-      linear.b[k] -= c * c;
-    }
-  return linear;
-}
-
-void PowerDiagram::influence(Point query, std::span<double> out) const {
-  squared_distances(centers_, query, out);
-  for (std::size_t k = 0; k < cells(); ++k) out[k] = weights_[k] - out[k];
-}
-
-ClusterInducedDiagram::ClusterInducedDiagram(std::span<const MatrixView<const double>> clusters,
-                                             Influence influence)
-    : clusters_(copies_of(clusters)), influence_(influence) {}
-
-void ClusterInducedDiagram::influence(Point query, std::span<double> out) const {
-  check_room(out, cells());
-  std::vector<double> terms;
+template <class Real>
+void VoronoiDiagram<Real>::distances_by_products(MatrixView<const Real> queries,
+                                                 MatrixView<Real> out) const {
+  const kernels::Table& table = kernels::active();
+  const std::size_t count = queries.rows();
+  Matrix<Real> dots(cells(), count);
+  std::vector<const Real*> query_rows(count);
+  std::vector<const Real*> center_rows(cells());
+  std::vector<Real> query_norms(count);
+  for (std::size_t q = 0; q < count; ++q) {
+    query_rows[q] = queries.row(q);
+    kernels::add_squared_norm(table, queries.row(q), queries.stride(), &query_norms[q]);
+  }
+  for (std::size_t k = 0; k < cells(); ++k) center_rows[k] = centers_.row(k);
+  kernels::add_dots(table, kernels::DotProducts<Real>{.queries = query_rows.data(),
+                                                      .query_count = count,
+                                                      .centers = center_rows.data(),
+                                                      .center_count = cells(),
+                                                      .length = centers_.stride(),
+                                                      .out = dots.row(0),
+                                                      .center_stride = dots.stride()});
+  std::vector<Real> norms(count);
   for (std::size_t k = 0; k < cells(); ++k) {
-    terms.resize(clusters_[k].rows());
-    distances(clusters_[k], query, terms);
-    influence_.to_terms(terms);
-    double sum = 0;
-    for (const double term : terms) sum += term;
-    out[k] = influence_.sign() * sum;
+    for (std::size_t q = 0; q < count; ++q) norms[q] = query_norms[q] + squared_norms_[k];
+    if (!kernels::distances(table, norms.data(), dots.row(k), count, out.row(k))) continue;
+    for (std::size_t q = 0; q < count; ++q)
+      if (kernels::loses_digits(norms[q], dots.row(k)[q]))
+        out.row(k)[q] = by_differences(queries.row(q), k);
   }
 }
 
-ClusterToClusterDiagram::ClusterToClusterDiagram(std::span<const MatrixView<const double>> members,
-                                                 Influence influence)
-    : members_(copies_of(members)), influence_(influence) {
-  for (const Matrix<double>& centers : members_)
-    if (centers.rows() != cells())
-      throw usage_error("every member of a diagram must have a center for each cell");
+template <class Real>
+Real VoronoiDiagram<Real>::by_differences(const Real* query, std::size_t k) const {
+  double squared = 0;
+  kernels::squared_distances(kernels::active(), query, centers_.row(k), centers_.stride(), 1,
+                             centers_.stride(), &squared);
+  return static_cast<Real>(std::sqrt(squared));
 }
 
-void ClusterToClusterDiagram::influence(std::span<const Point> query, std::span<double> out) const {
-  if (query.size() != members_.size())
-    throw usage_error(fmt::format("the query has {} points, the diagram {} members", query.size(),
-                                  members_.size()));
-  check_room(out, cells());
-  std::ranges::fill(out, 0.0);
-  std::vector<double> terms(cells());
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    distances(members_[i], query[i], terms);
-    influence_.to_terms(terms);
-    for (std::size_t k = 0; k < cells(); ++k) out[k] += terms[k];
-  }
-  for (double& value : out) value *= influence_.sign();
+template <class Real>
+std::size_t VoronoiDiagram<Real>::cell(std::span<const Real> query) const {
+  if (query.size() != centers_.cols())
+    throw usage_error(
+        fmt::format("the query has {} dimensions, the diagram {}", query.size(), centers_.cols()));
+  Matrix<Real> padded_query(1, query.size());
+  std::ranges::copy(query, padded_query.row(0));
+  std::vector<double> of_query(cells());
+  distances(padded_query.row(0), of_query);
+  return static_cast<std::size_t>(std::ranges::min_element(of_query) - of_query.begin());
 }
+
+template class VoronoiDiagram<float>;
+template class VoronoiDiagram<double>;
 
 }  // namespace deepvoro

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "deepvoro/kernels/kernels.hpp"
+
 namespace deepvoro {
 namespace {
 
@@ -108,7 +110,78 @@ std::span<const std::size_t> SurrogateClasses<Real>::joining_at(std::size_t R) c
   return {joined_.data() + begin_[R - 1], begin_[R] - begin_[R - 1]};
 }
 
+template <class Real>
+void SurrogateFit<Real>::fit(const CenterDistances<Real>& centers, const Geometry& last) {
+  to_base_ = centers.to_base;
+  classes_.select(to_base_, last.known_as<Surrogate>().R, centers.exact_to_base);
+}
+
+template <class Real>
+SurrogateDistances<Real>::SurrogateDistances(std::size_t classes, std::size_t queries)
+    : features_(classes, queries),
+      squared_(classes, queries),
+      shares_(classes, queries),
+      values_(classes, queries),
+      of_queries_(1, queries),
+      of_centers_(classes) {}
+
+template <class Real>
+void SurrogateDistances<Real>::begin(const GeometryFit<Real>& fit,
+                                     const QueryDistances<Real>& queries) {
+  fit_ = static_cast<const SurrogateFit<Real>*>(&fit);
+  to_base_ = queries.to_base;
+  grown_to_ = 0;
+  shares_are_present_ = false;
+  const MatrixView<const Real> distances = queries.to_centers;
+  const std::size_t stride = distances.stride();
+  std::fill_n(squared_.row(0), squared_.rows() * stride, Real{0});
+  Real* scales = of_queries_.row(0);
+  std::fill_n(scales, stride, Real{0});
+  for (std::size_t k = 0; k < distances.rows(); ++k)
+    for (std::size_t q = 0; q < stride; ++q) scales[q] += distances.row(k)[q];
+  for (std::size_t q = 0; q < stride; ++q) scales[q] = scales[q] > 0 ? 1 / scales[q] : Real{0};
+  for (std::size_t k = 0; k < distances.rows(); ++k)
+    for (std::size_t q = 0; q < stride; ++q) features_.row(k)[q] = distances.row(k)[q] * scales[q];
+}
+
+template <class Real>
+void SurrogateDistances<Real>::grow_to(std::size_t R) {
+  const kernels::Table& kernels = kernels::active();
+  const SurrogateClasses<Real>& classes = fit_->classes();
+  const MatrixView<const Real> centers_to_base = fit_->centers_to_base();
+  while (grown_to_ < std::min(R, classes.levels())) {
+    shares_are_present_ = false;
+    for (const std::size_t t : classes.joining_at(++grown_to_)) {
+      Real* of_queries = of_queries_.row(0);
+      for (std::size_t q = 0; q < to_base_.size(); ++q) of_queries[q] = to_base_[q][t];
+      for (std::size_t k = 0; k < of_centers_.size(); ++k)
+        of_centers_[k] = centers_to_base.row(k)[t];
+      kernels::grow_surrogate(kernels, of_queries, of_centers_.data(), of_centers_.size(),
+                              squared_.stride(), squared_.row(0));
+    }
+  }
+}
+
+template <class Real>
+MatrixView<const Real> SurrogateDistances<Real>::of(const Geometry& member) {
+  const Surrogate& surrogate = member.known_as<Surrogate>();
+  grow_to(surrogate.R);
+  const kernels::Table& kernels = kernels::active();
+  const std::size_t stride = squared_.stride();
+  if (!shares_are_present_)
+    kernels::surrogate_shares(kernels, squared_.row(0), squared_.rows(), stride, shares_.row(0));
+  shares_are_present_ = true;
+  kernels::combine(kernels, static_cast<Real>(surrogate.beta), features_.row(0),
+                   static_cast<Real>(surrogate.gamma), shares_.row(0), squared_.rows() * stride,
+                   values_.row(0));
+  return values_.view();
+}
+
 template class SurrogateClasses<float>;
 template class SurrogateClasses<double>;
+template class SurrogateFit<float>;
+template class SurrogateFit<double>;
+template class SurrogateDistances<float>;
+template class SurrogateDistances<double>;
 
 }  // namespace deepvoro

@@ -1,21 +1,19 @@
 #include "deepvoro/heads/cluster_head.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <vector>
 
 #include "deepvoro/heads/nearest_mean.hpp"
-#include "deepvoro/kernels/kernels.hpp"
 
 namespace deepvoro {
 
 void ClusterHead::fit(const Support& support) {
-  class_means(support, means_);
+  fit_means(support, means_);
   logistic_.fit(support);
   const MatrixView<const double> W = logistic_.weights();
-  if (learned_.rows() != W.rows() || learned_.cols() != W.cols())
-    learned_ = Matrix<double>(W.rows(), W.cols());
+  Matrix<double>& centers = learned_.reshaped(W.rows(), W.cols());
   for (std::size_t k = 0; k < W.rows(); ++k)
-    for (std::size_t i = 0; i < W.cols(); ++i) learned_.row(k)[i] = W.row(k)[i] / 2;
+    for (std::size_t i = 0; i < W.cols(); ++i) centers.row(k)[i] = W.row(k)[i] / 2;
 }
 
 void ClusterHead::influence(const double* query, std::span<double> out) const {
@@ -25,16 +23,12 @@ void ClusterHead::influence(const double* query, std::span<double> out) const {
   for (double& value : out) value *= influence_.sign();
 }
 
-void ClusterHead::add_terms(const Matrix<double>& centers, const double* query,
+void ClusterHead::add_terms(const VoronoiDiagram<double>& centers, const double* query,
                             std::span<double> out) const {
-  for (std::size_t k = 0; k < centers.rows(); ++k) {
-    double term = 0;
-    kernels::active().squared_distances_double(query, centers.row(k), 0, 1, centers.stride(),
-                                               &term);
-    term = std::sqrt(term);
-    influence_.to_terms({&term, 1});
-    out[k] += term;
-  }
+  std::vector<double> terms(out.size());
+  centers.distances(query, terms);
+  influence_.to_terms(terms);
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] += terms[k];
 }
 
 }  // namespace deepvoro

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/whole_power.hpp"
+#include "deepvoro/core/precision.hpp"
 #include "deepvoro/heads/nearest_mean.hpp"
 #include "deepvoro/kernels/head_kernels.hpp"
 
@@ -11,7 +12,6 @@ namespace deepvoro {
 namespace {
 
 constexpr std::size_t kBatch = 64;
-constexpr std::size_t kFloatDim = 64;
 constexpr double kRate = 0.01;
 
 kernels::AdamStep adam_of(std::size_t number) {

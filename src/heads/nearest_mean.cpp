@@ -1,6 +1,6 @@
 #include "deepvoro/heads/nearest_mean.hpp"
 
-#include <cmath>
+#include <vector>
 
 #include "deepvoro/kernels/kernels.hpp"
 
@@ -18,10 +18,13 @@ void class_means(const Support& support, Matrix<double>& out) {
   }
 }
 
+void fit_means(const Support& support, VoronoiDiagram<double>& out) {
+  class_means(support, out.reshaped(support.ways, support.rows.cols()));
+}
+
 void NearestMean::influence(const double* query, std::span<double> out) const {
-  kernels::active().squared_distances_double(query, means_.row(0), means_.stride(), means_.rows(),
-                                             means_.stride(), out.data());
-  for (double& value : out) value = -std::sqrt(value);
+  means_.distances(query, out);
+  for (double& value : out) value = -value;
 }
 
 }  // namespace deepvoro

@@ -122,9 +122,13 @@ py::dict tuning(const FeatureStore& store, const std::string& method,
                 std::optional<std::vector<double>> lambdas,
                 std::optional<std::vector<double>> biases,
                 std::optional<std::vector<std::size_t>> neighbours,
-                std::optional<std::vector<double>> betas, bool is_signed, unsigned threads) {
+                std::optional<std::vector<double>> betas,
+                std::optional<std::vector<double>> shrink_within,
+                std::optional<std::vector<double>> shrink_between,
+                std::optional<std::vector<double>> kappas, bool is_signed, unsigned threads) {
   Tuning request{.method = method_named(method),
                  .plan = plan_of(ways, shots, queries, protocol, episodes, seed),
+                 .grid = default_grid(method_named(method)),
                  .top_k = top_k,
                  .views = std::move(views),
                  .is_signed = is_signed,
@@ -133,6 +137,9 @@ py::dict tuning(const FeatureStore& store, const std::string& method,
   if (biases) request.grid.biases = std::move(*biases);
   if (neighbours) request.grid.neighbours = std::move(*neighbours);
   if (betas) request.grid.betas = std::move(*betas);
+  if (shrink_within) request.grid.shrink_within = std::move(*shrink_within);
+  if (shrink_between) request.grid.shrink_between = std::move(*shrink_between);
+  if (kappas) request.grid.kappas = std::move(*kappas);
   TuningResult result;
   {
     const py::gil_scoped_release unlocked;
@@ -153,8 +160,14 @@ py::dict tuning(const FeatureStore& store, const std::string& method,
         py::arg("R") = tried.surrogate.R, py::arg("beta") = tried.surrogate.beta,
         py::arg("gamma") = tried.surrogate.gamma, py::arg("val_accuracy") = tried.val_accuracy,
         py::arg("chosen") = tried.is_chosen));
+  py::list pldas;
+  for (const TriedPlda& tried : result.pldas)
+    pldas.append(py::dict(
+        py::arg("shrink_within") = tried.plda.shrink_within,
+        py::arg("shrink_between") = tried.plda.shrink_between, py::arg("kappa") = tried.plda.kappa,
+        py::arg("val_accuracy") = tried.val_accuracy, py::arg("chosen") = tried.is_chosen));
   return py::dict(py::arg("transforms") = transforms, py::arg("surrogates") = surrogates,
-                  py::arg("members") = to_json(result.members).dump(),
+                  py::arg("pldas") = pldas, py::arg("members") = to_json(result.members).dump(),
                   py::arg("member_val_accuracy") = result.member_val_accuracy);
 }
 
@@ -191,6 +204,7 @@ void bind_study(py::module_& module) {
              py::arg("shots"), py::arg("ways"), py::arg("queries"), py::arg("episodes"),
              py::arg("seed"), py::arg("protocol"), py::arg("top_k"), py::arg("views"),
              py::arg("lambdas"), py::arg("biases"), py::arg("neighbours"), py::arg("betas"),
+             py::arg("shrink_within"), py::arg("shrink_between"), py::arg("kappas"),
              py::arg("signed"), py::arg("threads"), "See deepvoro.tune.");
 }
 

@@ -10,6 +10,7 @@
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/core/stopwatch.hpp"
 #include "deepvoro/ensemble/ensemble.hpp"
+#include "deepvoro/ensemble/space_cache.hpp"
 #include "deepvoro/features/npy.hpp"
 
 namespace deepvoro {
@@ -19,13 +20,20 @@ constexpr std::array kSchemeNames = {"full", "random", "guided"};
 
 // A pool that is not what the method is called would give results under a wrong name.
 void check_pool_is_of_method(const Pool& pool, Method method, const std::string& origin) {
-  const bool surrogates = std::ranges::any_of(pool, [](const Configuration& member) {
-    return std::holds_alternative<Surrogate>(member.geometry);
-  });
+  const bool surrogates = std::ranges::any_of(
+      pool, [](const Member& member) { return member.geometry.as<Surrogate>() != nullptr; });
   if (surrogates && method != Method::deepvoro_plus_plus)
     throw usage_error(
         fmt::format("{}: has surrogate members, so it is not {}; use `method` deepvoro++", origin,
                     name(method)));
+  const bool has_plda = std::ranges::any_of(
+      pool, [](const Member& member) { return member.geometry.as<Plda>() != nullptr; });
+  if (has_plda && method != Method::plda)
+    throw usage_error(fmt::format("{}: has plda members, so it is not {}; use `method` plda",
+                                  origin, name(method)));
+  if (!has_plda && method == Method::plda)
+    throw usage_error(
+        fmt::format("{}: has no plda members, so it is not plda; use `method` deepvoro", origin));
   if (pool.size() > 1 && method == Method::vd)
     throw usage_error(fmt::format("{}: has {} members, so it is not vd; use `method` deepvoro",
                                   origin, pool.size()));
@@ -35,7 +43,7 @@ Pool members_of(const Evaluation& request, const FeatureStore& store) {
   Pool pool = request.pool ? read_pool(*request.pool) : default_pool(request.method, store);
   if (request.view) pool.front().view = *request.view;
   if (request.is_signed)
-    for (Configuration& member : pool) member.transform.is_signed = true;
+    for (Member& member : pool) member.transform.is_signed = true;
   const std::string origin =
       request.pool ? request.pool->string() : std::string("method ") + name(request.method);
   check_members(store, request.split, pool, origin);
@@ -76,8 +84,9 @@ void run_ensemble(const Arena& arena, const Pool& pool, const ScoreSink& sink,
   const Stopwatch selecting;
   std::optional<ValidationRanking> ranking;
   if (request.scheme == Scheme::guided)
-    ranking = ValidationRanking::measure(arena.store, pool, request.plan, arena.influence,
-                                         request.threads, part_of(progress, 0, steps));
+    ranking =
+        ValidationRanking::measure(arena.store, pool, request.plan, arena.influence,
+                                   request.threads, part_of(progress, 0, steps), arena.spaces);
   const Selection selection = select(request, pool, ranking);
   result.members = selection.members();
   if (ranking)
@@ -158,7 +167,9 @@ EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
     check_head(store, request.split, *result.head);
   }
   const EpisodeList episodes = draw_episodes(store, request.split, request.plan);
-  const Arena arena{store, request.split, episodes, Influence(request.alpha), request.threads};
+  SpaceCache spaces(store);
+  const Arena arena{store,           request.split, episodes, Influence(request.alpha),
+                    request.threads, &spaces};
   const std::size_t steps = request.reliability.asks_for_something() ? 2 : 1;
   if (result.head) {
     const Stopwatch evaluating;

@@ -50,7 +50,7 @@ void EvaluationSeries::check_options_have_a_method() const {
   listens(lr.has_value(), "`lr`", {"deepvoro--"});
   listens(normalisation.has_value(), "`normalisation`", {"simpleshot"});
   listens(epochs.has_value(), "`epochs`", {"power-lr", "voronoi-lr", "deepvoro--"});
-  listens(common.alpha != 1, "`alpha`", {"vd", "deepvoro--", "deepvoro", "deepvoro++"});
+  listens(common.alpha != 1, "`alpha`", {"vd", "deepvoro--", "deepvoro", "deepvoro++", "plda"});
 }
 
 }  // namespace deepvoro

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
@@ -29,8 +30,10 @@ using nlohmann::ordered_json;
 constexpr const char* kSplit = "val";
 using Counts = StepLog::Step;
 
+// Transformations that are taken, as far as there are so many.
 std::size_t default_top_k(Method method) {
   if (method == Method::vd) return 1;
+  if (method == Method::plda) return std::numeric_limits<std::size_t>::max();
   return method == Method::deepvoro ? 8 : 2;
 }
 
@@ -69,6 +72,15 @@ std::vector<Transform> transforms_of(const Tuning& request) {
   return transforms;
 }
 
+std::vector<Plda> pldas_of(const Tuning& request) {
+  std::vector<Plda> pldas;
+  if (request.method == Method::plda)
+    for (const double within : request.grid.shrink_within)
+      for (const double between : request.grid.shrink_between)
+        for (const double kappa : request.grid.kappas) pldas.push_back({within, between, kappa});
+  return pldas;
+}
+
 std::vector<Surrogate> surrogates_of(const Tuning& request) {
   std::vector<Surrogate> surrogates;
   if (request.method == Method::deepvoro_plus_plus)
@@ -87,6 +99,7 @@ void check_store(const FeatureStore& store, const Tuning& request) {
                                    store.folder().string(), view, fmt::join(store.views(), ", ")));
   Pool sample{{request.views.front(), {}, Voronoi{}}};
   if (request.method == Method::deepvoro_plus_plus) sample.front().geometry = Surrogate{};
+  if (request.method == Method::plda) sample.front().geometry = Plda{};
   check_members(store, kSplit, sample, std::string("method ") + name(request.method));
 }
 
@@ -98,9 +111,15 @@ Tuning normalised(const FeatureStore& store, Tuning request) {
   grid.biases = ascending(grid.biases);
   grid.neighbours = ascending(grid.neighbours);
   grid.betas = ascending(grid.betas);
+  grid.shrink_within = ascending(grid.shrink_within);
+  grid.shrink_between = ascending(grid.shrink_between);
+  grid.kappas = ascending(grid.kappas);
   if (request.views.empty() && request.method == Method::vd)
     request.views = {store.views().front()};
-  if (request.views.empty()) request.views = store.views();
+  if (request.views.empty()) {
+    request.views = store.views();
+    if (request.method == Method::plda) request.views.emplace_back(kMeanView);
+  }
   check_store(store, request);
   return request;
 }
@@ -111,6 +130,11 @@ ordered_json described(const Tuning& request, std::size_t top_k, const std::stri
   if (request.method == Method::deepvoro_plus_plus) {
     grid["neighbours"] = request.grid.neighbours;
     grid["betas"] = request.grid.betas;
+  }
+  if (request.method == Method::plda) {
+    grid["shrink_within"] = request.grid.shrink_within;
+    grid["shrink_between"] = request.grid.shrink_between;
+    grid["kappas"] = request.grid.kappas;
   }
   ordered_json object = {{"method", name(request.method)}, {"split", kSplit}};
   add_plan(object, request.plan);
@@ -142,7 +166,8 @@ class Tuner {
   TuningResult run();
 
  private:
-  void rank_transforms(TuningResult& result);
+  [[nodiscard]] Plda choose_plda(TuningResult& result);
+  void rank_transforms(TuningResult& result, const Geometry& geometry);
   void choose_surrogates(TuningResult& result);
   void write(const TuningResult& result) const;
 
@@ -150,7 +175,7 @@ class Tuner {
   [[nodiscard]] double percent(std::uint64_t correct, std::size_t members = 1) const {
     return percent_of_queries(correct, request_.plan.shape, members * request_.plan.count);
   }
-  void add_member(TuningResult& result, Configuration member, std::uint64_t correct) const {
+  void add_member(TuningResult& result, Member member, std::uint64_t correct) const {
     result.members.push_back(std::move(member));
     result.member_val_accuracy.push_back(percent(correct));
   }
@@ -167,6 +192,7 @@ class Tuner {
   Progress progress_;
   std::vector<Transform> transforms_;
   std::vector<Surrogate> surrogates_;
+  std::vector<Plda> pldas_;
   std::size_t top_k_;
   EpisodeList episodes_;
   Arena arena_;
@@ -185,6 +211,7 @@ Tuner::Tuner(const FeatureStore& store, const Tuning& request, std::filesystem::
       progress_(std::move(progress)),
       transforms_(transforms_of(request_)),
       surrogates_(surrogates_of(request_)),
+      pldas_(pldas_of(request_)),
       top_k_(request_.top_k.value_or(std::min(default_top_k(request_.method), transforms_.size()))),
       episodes_(draw_episodes(store, kSplit, request_.plan)),
       // Any positive alpha keeps the order of a single member's distances.
@@ -192,8 +219,9 @@ Tuner::Tuner(const FeatureStore& store, const Tuning& request, std::filesystem::
       description_(described(request_, top_k_, store.sha256(request_.threads))),
       log_(log_file(out_), description_),
       cost_of_all_(static_cast<double>(request_.views.size()) *
-                   (cost(transforms_.size(), transforms_.size()) +
-                    (surrogates_.empty() ? 0 : cost(top_k_ * surrogates_.size(), top_k_)))) {}
+                       (cost(transforms_.size(), transforms_.size()) +
+                        (surrogates_.empty() ? 0 : cost(top_k_ * surrogates_.size(), top_k_))) +
+                   cost(pldas_.size(), pldas_.size())) {}
 
 Counts Tuner::correct(const Pool& members, std::size_t passes) {
   const double step_cost = cost(members.size(), passes);
@@ -216,12 +244,24 @@ Counts Tuner::correct(const Pool& members, std::size_t passes) {
   return counts;
 }
 
-void Tuner::rank_transforms(TuningResult& result) {
+Plda Tuner::choose_plda(TuningResult& result) {
+  const Transform square_root{.lambda = 0.5, .is_signed = request_.is_signed};
+  Pool members;
+  for (const Plda& plda : pldas_) members.push_back({std::string(kMeanView), square_root, plda});
+  const Counts counts = correct(members, members.size());
+  for (std::size_t i = 0; i < pldas_.size(); ++i)
+    result.pldas.push_back({pldas_[i], percent(counts[i])});
+  const auto best = static_cast<std::size_t>(std::ranges::max_element(counts) - counts.begin());
+  result.pldas[best].is_chosen = true;
+  return pldas_[best];
+}
+
+void Tuner::rank_transforms(TuningResult& result, const Geometry& geometry) {
   std::vector<Counts> of_views;
   Counts sums(transforms_.size());
   for (const std::string& view : request_.views) {
     Pool members;
-    for (const Transform& transform : transforms_) members.push_back({view, transform, Voronoi{}});
+    for (const Transform& transform : transforms_) members.push_back({view, transform, geometry});
     of_views.push_back(correct(members, members.size()));
     std::ranges::transform(sums, of_views.back(), sums.begin(), std::plus{});
   }
@@ -233,7 +273,7 @@ void Tuner::rank_transforms(TuningResult& result) {
   if (!surrogates_.empty()) return;
   for (std::size_t v = 0; v < request_.views.size(); ++v)
     for (std::size_t k = 0; k < top_k_; ++k)
-      add_member(result, {request_.views[v], transforms_[order[k]], Voronoi{}},
+      add_member(result, {request_.views[v], transforms_[order[k]], geometry},
                  of_views[v][order[k]]);
 }
 
@@ -269,7 +309,7 @@ void Tuner::choose_surrogates(TuningResult& result) {
 TuningResult Tuner::run() {
   TuningResult result{.top_k = top_k_, .resumed_steps = log_.steps().size()};
   try {
-    rank_transforms(result);
+    rank_transforms(result, pldas_.empty() ? Geometry(Voronoi{}) : choose_plda(result));
     if (!surrogates_.empty()) choose_surrogates(result);
   } catch (...) {
     // Nothing to go on from, and it would stand in the way of a better command.
@@ -298,6 +338,13 @@ void Tuner::write(const TuningResult& result) const {
                                     {"beta", tried.surrogate.beta},
                                     {"val_accuracy", tried.val_accuracy},
                                     {"chosen", tried.is_chosen}});
+  if (!result.pldas.empty()) tuning["plda"] = ordered_json::array();
+  for (const TriedPlda& tried : result.pldas)
+    tuning["plda"].push_back({{"shrink_within", tried.plda.shrink_within},
+                              {"shrink_between", tried.plda.shrink_between},
+                              {"kappa", tried.plda.kappa},
+                              {"val_accuracy", tried.val_accuracy},
+                              {"chosen", tried.is_chosen}});
   ordered_json members = to_json(result.members);
   for (std::size_t i = 0; i < members.size(); ++i)
     members[i]["val_accuracy"] = result.member_val_accuracy[i];
@@ -310,6 +357,15 @@ void Tuner::write(const TuningResult& result) const {
 
 }  // namespace
 
+TuningGrid default_grid(Method method) {
+  TuningGrid grid;
+  if (method == Method::plda) {
+    grid.lambdas = {0, 0.5, 1};
+    grid.biases = {0.02, 0.1};
+  }
+  return grid;
+}
+
 void check(const Tuning& request) {
   constexpr double largest_lambda = 8;
   constexpr double largest_bias = 1e9;
@@ -318,14 +374,19 @@ void check(const Tuning& request) {
   if (request.threads < 1) throw usage_error("`threads` must be at least 1");
   if (request.method == Method::vd && (request.views.size() > 1 || request.top_k.value_or(1) != 1))
     throw usage_error("`method` vd has one member: give one of `views`, and no `top_k`");
-  if (request.method != Method::vd && request.method != Method::deepvoro &&
-      request.method != Method::deepvoro_plus_plus)
-    throw usage_error(fmt::format("`method` {}: cannot be tuned; use vd, deepvoro or deepvoro++",
-                                  name(request.method)));
+  if (!is_ensemble(request.method))
+    throw usage_error(
+        fmt::format("`method` {}: cannot be tuned; use vd, deepvoro, deepvoro++ or plda",
+                    name(request.method)));
+  if (request.method == Method::plda && request.top_k)
+    throw usage_error("`method` plda takes all transformations: give other `lambdas`, not `top_k`");
   if (!request.views.empty()) check_values("`views`", request.views);
   check_range("`lambdas`", grid.lambdas, -largest_lambda, largest_lambda);
   check_range("`biases`", grid.biases, -largest_bias, largest_bias);
   check_range("`betas`", grid.betas, 0, largest_beta);
+  check_range("`shrink_within`", grid.shrink_within, 0, 1);
+  check_range("`shrink_between`", grid.shrink_between, 0, 1);
+  check_range("`kappas`", grid.kappas, Plda::kParameters[2].least, Plda::kParameters[2].most);
   check_values("`neighbours`", grid.neighbours);
   if (std::ranges::count(grid.neighbours, std::size_t{0}) > 0)
     throw usage_error("`neighbours`: 0 is not a number of neighbours; they begin at 1");

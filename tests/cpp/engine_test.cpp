@@ -46,7 +46,7 @@ class Bench {
   }
   [[nodiscard]] const EpisodeList& episodes() const { return episodes_; }
   [[nodiscard]] const EpisodeShape& shape() const { return episodes_.shape(); }
-  [[nodiscard]] std::vector<double> plain(const Configuration& member, std::size_t episode,
+  [[nodiscard]] std::vector<double> plain(const Member& member, std::size_t episode,
                                           double alpha) const {
     return plain_terms(data_, "novel", member, episodes_[episode], shape(), alpha);
   }
@@ -201,7 +201,7 @@ TEST(StreamMembers, DecidesCloseNeighboursAnewInEachEpisode) {
     episodes.append_way(std::vector<SampleIndex>{first, 2});
     episodes.append_way(std::vector<SampleIndex>{second, 5});
   }
-  const Configuration member{kFirst, {.w = 1, .b = 0, .lambda = 1}, Surrogate{.R = 1, .beta = 1}};
+  const Member member{kFirst, {.w = 1, .b = 0, .lambda = 1}, Surrogate{.R = 1, .beta = 1}};
   stream_members({store, "novel", episodes, Influence(1), 1}, {member}, {0, episodes.size()},
                  [&](std::size_t, std::size_t e, std::span<const double> terms) {
                    const auto plain = plain_terms(data, "novel", member, episodes[e], shape, 1);
@@ -342,7 +342,7 @@ std::vector<std::vector<double>> scores_of(const Bench& bench, const Pool& pool,
 
 TEST(EvaluateEnsemble, OfOneMemberIsThatMember) {
   const Bench bench(5);
-  for (const Configuration& member : mixed_pool()) {
+  for (const Member& member : mixed_pool()) {
     const auto terms = bench.terms({member}, 1, 1)[0];
     const auto scores = scores_of(bench, {member}, 1);
     const auto accuracy = evaluate_ensemble(bench.arena(), Selection::full({member}));
@@ -365,7 +365,7 @@ TEST(EvaluateEnsemble, AddsItsMembers) {
     ASSERT_EQ(scores.size(), bench.episodes().size());
     for (std::size_t e = 0; e < scores.size(); ++e) {
       std::vector<double> sums(scores[e].size());
-      for (const Configuration& member : pool) {
+      for (const Member& member : pool) {
         const std::vector<double> terms = bench.plain(member, e, alpha);
         for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += terms[i];
       }

@@ -85,7 +85,7 @@ TEST(FittedEnsemble, AddsUpTheTermsOfItsMembers) {
   for (const double alpha : {1.0, 2.0, -1.0, 0.7}) {
     const FittedEnsemble fitted(pool(), support.viewed(), &base.viewed(), Influence(alpha));
     std::vector<double> expected(kShape.total_queries() * kShape.ways);
-    for (const Configuration& member : pool()) {
+    for (const Member& member : pool()) {
       const auto terms = testing::plain_terms(data, "novel", member, episodes[0], kShape, alpha);
       for (std::size_t i = 0; i < terms.size(); ++i) expected[i] += terms[i];
     }
@@ -122,7 +122,7 @@ TEST(FittedEnsemble, TakesMembersInAnotherOrderThanTheViewsOfTheSupport) {
       fitted.influence(query, influence);
       for (std::size_t k = 0; k < 3; ++k) {
         double wanted = 0;
-        for (const Configuration& member : members)
+        for (const Member& member : members)
           wanted -= testing::plain_terms(data, "novel", member, episodes[0], kShape, 1)[q * 3 + k];
         EXPECT_NEAR(influence[k], wanted, 1e-5 * std::abs(wanted)) << members[0].view << " first";
       }

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "deepvoro/geometry/diagram.hpp"
+#include "deepvoro/geometry/influence.hpp"
 #include "head_tasks.hpp"
 #include "test_store.hpp"
 
@@ -200,11 +202,10 @@ TEST(VoronoiLr, CellsAreThoseOfTheVoronoiDiagramOfItsHalvedRows) {
   Matrix<double> halved(5, 7);
   for (std::size_t k = 0; k < 5; ++k)
     for (std::size_t d = 0; d < 7; ++d) halved.row(k)[d] = head.weights()[k][d] / 2;
-  const VoronoiDiagram diagram(halved.view());
+  const VoronoiDiagram<double> diagram(std::move(halved));
   const Matrix<double> queries = random_points(300, 7, 6);
   for (std::size_t q = 0; q < queries.rows(); ++q)
-    EXPECT_EQ(cell_of(influence_of(head, queries.row(q), 5)),
-              assign(diagram, Point(queries.view()[q])));
+    EXPECT_EQ(cell_of(influence_of(head, queries.row(q), 5)), diagram.cell(queries.view()[q]));
 }
 
 }  // namespace

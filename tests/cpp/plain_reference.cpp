@@ -45,7 +45,7 @@ LongRow summing_to_one(LongRow values) {
   return values;
 }
 
-std::vector<LongRow> class_means(const SplitData& split, const Configuration& member) {
+std::vector<LongRow> class_means(const SplitData& split, const Member& member) {
   std::vector<std::vector<LongRow>> rows(split.classes.size());
   const Rows& view = split.views.at(member.view);
   for (std::size_t r = 0; r < view.size(); ++r)
@@ -100,7 +100,7 @@ LongRow plain_transform(const std::vector<float>& row, const Transform& transfor
 }
 
 std::vector<double> plain_terms(const StoreData& store, const std::string& split,
-                                const Configuration& member, const Episode& episode,
+                                const Member& member, const Episode& episode,
                                 const EpisodeShape& shape, double alpha) {
   const Rows& view = store.at(split).views.at(member.view);
   const auto transformed = [&](SampleIndex row) {
@@ -113,7 +113,7 @@ std::vector<double> plain_terms(const StoreData& store, const std::string& split
       support.push_back(transformed(row));
     prototypes.push_back(mean(support));
   }
-  const auto* geometry = std::get_if<Surrogate>(&member.geometry);
+  const auto* geometry = member.geometry.as<Surrogate>();
   std::vector<LongRow> surrogate_rows;
   if (geometry != nullptr)
     surrogate_rows = surrogates(prototypes, class_means(store.at("base"), member), geometry->R);

@@ -17,7 +17,7 @@ using LongRow = std::vector<long double>;
 
 // Distances to the power of alpha, or the surrogate values in their place, [queries x ways].
 [[nodiscard]] std::vector<double> plain_terms(const StoreData& store, const std::string& split,
-                                              const Configuration& member, const Episode& episode,
+                                              const Member& member, const Episode& episode,
                                               const EpisodeShape& shape, double alpha);
 
 // How many queries are nearer to their own class than to any other, equally near ones after it not

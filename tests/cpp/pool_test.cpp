@@ -36,7 +36,7 @@ TEST(DefaultPool, OfDeepvoroIsEveryViewTimesEightTransformations) {
   for (std::size_t i = 0; i < pool.size(); ++i) {
     EXPECT_EQ(pool[i].view, kViews[i / 8]);
     EXPECT_EQ(pool[i].transform, eight_transforms(0.02)[i % 8]);
-    EXPECT_TRUE(std::holds_alternative<Voronoi>(pool[i].geometry));
+    EXPECT_NE(pool[i].geometry.as<Voronoi>(), nullptr);
   }
 }
 
@@ -54,19 +54,19 @@ TEST(DefaultPool, OfDeepvoroPlusPlusIsEveryViewTimesTwoTransformationsTimesTenR)
   }
 }
 
-TEST(ConfigurationId, IsUniqueInEveryDefaultPool) {
+TEST(MemberId, IsUniqueInEveryDefaultPool) {
   std::set<std::string> ids;
   std::size_t members = 0;
   for (const Method method : {Method::deepvoro, Method::deepvoro_plus_plus})
-    for (const Configuration& member : default_pool_of(method)) {
+    for (const Member& member : default_pool_of(method)) {
       ids.insert(member.id());
       ++members;
     }
   EXPECT_EQ(ids.size(), members);
 }
 
-TEST(ConfigurationId, DependsOnEveryParameter) {
-  const std::vector<Configuration> different{
+TEST(MemberId, DependsOnEveryParameter) {
+  const std::vector<Member> different{
       {"a", {}, Voronoi{}},
       {"b", {}, Voronoi{}},
       {"a", {.w = 2}, Voronoi{}},
@@ -77,9 +77,14 @@ TEST(ConfigurationId, DependsOnEveryParameter) {
       {"a", {}, Surrogate{.R = 2}},
       {"a", {}, Surrogate{.beta = 2}},
       {"a", {}, Surrogate{.gamma = 2}},
+      {"a", {}, Plda{}},
+      {"a", {}, Plda{.shrink_within = 0.1}},
+      {"a", {}, Plda{.shrink_between = 0.1}},
+      {"a", {}, Plda{.kappa = 3}},
+      {"a", {}, Voronoi{}, 2},
   };
   std::set<std::string> ids;
-  for (const Configuration& member : different) ids.insert(member.id());
+  for (const Member& member : different) ids.insert(member.id());
   EXPECT_EQ(ids.size(), different.size());
 }
 
@@ -99,7 +104,8 @@ TEST(PoolFile, RoundTripsEveryParameter) {
   const TemporaryFolder folder;
   const Pool pool{{"s84_r0_f0", {.w = 1.5, .b = 0.1 + 0.2, .lambda = 0.75}, Voronoi{}},
                   {"x", {.b = 1.0 / 3, .lambda = 0, .is_signed = true}, Voronoi{}},
-                  {"s84_r0_f0", {.lambda = -1}, Surrogate{.R = 3, .beta = 4.5, .gamma = 0.1}}};
+                  {"s84_r0_f0", {.lambda = -1}, Surrogate{.R = 3, .beta = 4.5, .gamma = 0.1}},
+                  {"mean", {.lambda = 0.5}, Plda{0.3, 0.1, 2.5}, 7.25}};
   write_pool(pool, folder / "pool.json");
   EXPECT_EQ(read_pool(folder / "pool.json"), pool);
 }
@@ -110,8 +116,7 @@ TEST(PoolFile, IsReadAsTheContractShowsIt) {
     {"view":"s84_r0_f0","w":1.0,"b":0.0,"lambda":0.5,"geometry":"vd"},
     {"view":"s84_r0_f1","w":1.0,"b":0.04,"lambda":0,"geometry":"surrogate","R":3,"beta":4.5,"gamma":1.0},
     {"view":"s84_r0_f1","w":1.0,"b":0.04,"lambda":0,"geometry":"surrogate","R":3,"beta":4.5}]})");
-  const Configuration surrogate{
-      "s84_r0_f1", {.b = 0.04, .lambda = 0}, Surrogate{.R = 3, .beta = 4.5}};
+  const Member surrogate{"s84_r0_f1", {.b = 0.04, .lambda = 0}, Surrogate{.R = 3, .beta = 4.5}};
   EXPECT_EQ(read_pool(folder / "pool.json"),
             (Pool{{"s84_r0_f0", {.lambda = 0.5}, Voronoi{}}, surrogate, surrogate}));
 }
@@ -188,6 +193,7 @@ TEST_F(BrokenPoolFile, IsRefusedWithTheNameOfTheKeyOfAMember) {
       {"beta", {-1, "3", 1e10}},
       {"gamma", {-0.5, "1", nullptr, 1e308}},
       {"signed", {0, "yes"}},
+      {"weight", {-1, 0, "2", nullptr, 1e10}},
       {"val_accuracy", {-1, "high", nullptr}},
   };
   for (const auto& [key, values] : wrong)

@@ -75,7 +75,7 @@ class GuidedSelection : public ::testing::Test {
     std::size_t correct = 0;
     for (std::size_t e = 0; e < list.size(); ++e) {
       std::vector<double> sums(shape.total_queries() * shape.ways);
-      for (const Configuration& member : members) {
+      for (const Member& member : members) {
         const auto terms = plain_terms(data_, "val", member, list[e], shape, 1);
         std::ranges::transform(sums, terms, sums.begin(), std::plus{});
       }
@@ -181,7 +181,8 @@ TEST_F(GuidedSelection, OracleIsTheBestSizeOnTheSplitItself) {
   const EpisodeList list = episodes("novel");
   const Arena arena{store, "novel", list, Influence(1), 1};
   const Oracle oracle = Oracle::peek(arena, ranking);
-  const Arena in_batches{store, "novel", list, Influence(1), 1, 5 * 4 * 4 * 4 * sizeof(double)};
+  const Arena in_batches{
+      store, "novel", list, Influence(1), 1, nullptr, 5 * 4 * 4 * 4 * sizeof(double)};
   ASSERT_EQ(field_batches(list, in_batches.largest_field_bytes).size(), 5U);
   EXPECT_EQ(Oracle::peek(in_batches, ranking).accuracy.mean, oracle.accuracy.mean);
 

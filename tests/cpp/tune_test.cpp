@@ -47,7 +47,7 @@ class TuneTest : public ::testing::Test {
     return tune(FeatureStore(store_), tuning, out_, progress);
   }
   // The accuracy of one member, by way of a whole evaluation.
-  [[nodiscard]] double val_accuracy(const Configuration& member) const {
+  [[nodiscard]] double val_accuracy(const Member& member) const {
     const FeatureStore store(store_);
     const EpisodeList episodes = draw_episodes(store, "val", request(Method::vd).plan);
     const Arena arena{store, "val", episodes, Influence(1), 1};
@@ -87,7 +87,7 @@ TEST_F(TuneTest, RanksTransformationsByTheMeanOfTheViews) {
   ASSERT_EQ(result.members.size(), 2U * 3);
   for (std::size_t i = 0; i < result.members.size(); ++i) {
     EXPECT_EQ(result.members[i],
-              (Configuration{views_[i / 3], result.transforms[i % 3].transform, Voronoi{}}));
+              (Member{views_[i / 3], result.transforms[i % 3].transform, Voronoi{}}));
     EXPECT_NEAR(result.member_val_accuracy[i], val_accuracy(result.members[i]), 1e-9);
   }
 }
@@ -112,9 +112,8 @@ TEST_F(TuneTest, TakesForEachRTheBestBeta) {
   }
   ASSERT_EQ(result.members.size(), 2U * 2 * 2);
   for (std::size_t i = 0; i < result.members.size(); ++i) {
-    EXPECT_EQ(
-        result.members[i],
-        (Configuration{views_[i / 4], result.transforms[i / 2 % 2].transform, chosen[i % 2]}));
+    EXPECT_EQ(result.members[i],
+              (Member{views_[i / 4], result.transforms[i / 2 % 2].transform, chosen[i % 2]}));
     EXPECT_NEAR(result.member_val_accuracy[i], val_accuracy(result.members[i]), 1e-9);
   }
 }
@@ -139,7 +138,7 @@ TEST_F(TuneTest, GivesVdItsBestTransformationOfTheFirstView) {
 TEST_F(TuneTest, TakesTheViewsItIsGiven) {
   Tuning tuning = request(Method::deepvoro);
   tuning.views = {views_[1]};
-  for (const Configuration& member : run(tuning).members) EXPECT_EQ(member.view, views_[1]);
+  for (const Member& member : run(tuning).members) EXPECT_EQ(member.view, views_[1]);
 }
 
 TEST_F(TuneTest, ContainsThePublishedValuesInItsGrid) {

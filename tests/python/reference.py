@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import scipy.linalg
 
 DEEPVORO_TRANSFORMATIONS = [{"b": 0.0, "lambda": power} for power in (0.5, 0.75, 1.0)] + [
     {"b": 0.02 * step, "lambda": 0.0} for step in range(1, 6)
@@ -45,6 +46,8 @@ class Store:
         return np.load(self.folder / split / "labels.npy")
 
     def features(self, split, view):
+        if view == "mean":
+            return sum(transform(self.features(split, view), 1, 0, 1) for view in self.views)
         return np.load(self.folder / split / f"{view}.npy").astype(np.float64)
 
     def transformed(self, split, member):
@@ -55,6 +58,11 @@ class Store:
     def base_prototypes(self, member):
         rows, labels = self.transformed("base", member), self.labels("base")
         return np.stack([rows[labels == label].mean(axis=0) for label in np.unique(labels)])
+
+    def base_covariances(self, member):
+        return BaseCovariances(
+            self.transformed("base", member), self.labels("base"), member["shrink_within"], member["shrink_between"]
+        )
 
     def _transform_split(self, split, view, w, b, power, signed):
         return transform(self.features(split, view), w, b, power, signed)
@@ -124,8 +132,80 @@ def surrogate_distances(queries, prototypes, base_prototypes, nearest, beta, gam
     return beta * unit_sum(direct) + gamma * unit_sum(indirect)
 
 
+class BaseCovariances:
+    """What plda learns from base rows, as dense matrices."""
+
+    LEAST_PSI = 1e-6
+
+    def __init__(self, rows, labels, shrink_within, shrink_between):
+        names = np.unique(labels)
+        means = np.stack([rows[labels == name].mean(axis=0) for name in names])
+        samples, classes = len(rows), len(names)
+        centered = rows - means[np.searchsorted(names, labels)]
+        self.mean = means.mean(axis=0)
+        within = centered.T @ centered / (samples - classes)
+        deviations = means - self.mean
+        between = deviations.T @ deviations / (classes - 1) - within * classes / samples
+        self.within = self._shrunk(within, shrink_within)
+        self.between = self._shrunk(between, shrink_between)
+        self.psi, axes = scipy.linalg.eigh(self.between, self.within)
+        if self.is_clamped:
+            clamped = np.maximum(self.psi, self.LEAST_PSI)
+            self.between = self.within @ (axes * clamped) @ axes.T @ self.within
+        self.length = np.sqrt(len(self.psi) + np.trace(np.linalg.solve(self.within, self.between)))
+
+    @property
+    def is_clamped(self):
+        return self.psi.min() < self.LEAST_PSI
+
+    @staticmethod
+    def _shrunk(covariance, share):
+        dim = len(covariance)
+        return (1 - share) * covariance + share * np.trace(covariance) / dim * np.eye(dim)
+
+    def points(self, rows):
+        """Of one length, measured by the covariance within classes."""
+        centered = rows - self.mean
+        norms = np.sqrt((centered * np.linalg.solve(self.within, centered.T).T).sum(axis=1, keepdims=True))
+        return np.divide(self.length * centered, norms, out=np.zeros_like(centered), where=norms > 0)
+
+    def squared_distances(self, points, support, kappa):
+        """Of points from the class of some support points, and log det of its covariance less that within."""
+        gain, inverse, log_determinant = self._posterior(len(support), kappa)
+        difference = points - gain @ support.mean(axis=0)
+        return (difference @ inverse * difference).sum(axis=1), log_determinant
+
+    @lru_cache(maxsize=4)
+    def _posterior(self, shots, kappa):
+        between = self.between / kappa
+        gain = np.linalg.solve(between + self.within / shots, between).T
+        covariance = self.within + between - gain @ between
+        log_determinant = np.linalg.slogdet(covariance)[1] - np.linalg.slogdet(self.within)[1]
+        return gain, np.linalg.inv(covariance), log_determinant
+
+
+def plda_distances(covariances, queries, supports, kappa):
+    """queries: points [queries, dim]; supports: those of each class."""
+    found = [covariances.squared_distances(queries, support, kappa) for support in supports]
+    differ = len({len(support) for support in supports}) > 1
+    return np.sqrt(np.stack([squared + (offset if differ else 0) for squared, offset in found], axis=1))
+
+
 def member_distances(store, split, member, episodes):
+    return member.get("weight", 1) * unweighted_distances(store, split, member, episodes)
+
+
+def unweighted_distances(store, split, member, episodes):
     rows = store.transformed(split, member)
+    if member["geometry"] == "plda":
+        covariances = store.base_covariances(member)
+        points = covariances.points(rows)
+        return np.stack(
+            [
+                plda_distances(covariances, points[episode.query.ravel()], points[episode.support], member["kappa"])
+                for episode in episodes
+            ]
+        )
     is_surrogate = member["geometry"] == "surrogate"
     base_prototypes = store.base_prototypes(member) if is_surrogate else None
     result = []

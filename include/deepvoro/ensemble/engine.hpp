@@ -15,6 +15,8 @@
 
 namespace deepvoro {
 
+class SpaceCache;
+
 // Where members are measured: episodes of one split of a store.
 struct Arena {
   const FeatureStore& store;
@@ -22,6 +24,7 @@ struct Arena {
   const EpisodeList& episodes;
   Influence influence;
   unsigned threads = 1;
+  SpaceCache* spaces = nullptr;  // of this store, kept from one measurement to the next
   std::size_t largest_field_bytes = std::size_t{1} << 30U;  // more episodes go in batches
 };
 

@@ -20,11 +20,13 @@ struct ViewedSamples {
   std::size_t classes = 0;
 };
 
-// An ensemble fitted on support samples, ready for one query after the other. Immutable once made:
-// queries may come from several threads at the same time.
+// An ensemble fitted on support samples, in the precision of core/precision.hpp, ready for one
+// query after the other. Immutable once made: queries may come from several threads at the same
+// time.
 class FittedEnsemble {
  public:
-  // `base` may be nullptr when no member is a surrogate one.
+  class Group;
+  // `base` may be nullptr when no member needs base classes.
   FittedEnsemble(const Pool& pool, const ViewedSamples& support, const ViewedSamples* base,
                  Influence influence);
   FittedEnsemble(const FittedEnsemble&) = delete;
@@ -42,12 +44,12 @@ class FittedEnsemble {
                  unsigned threads) const;
 
  private:
-  struct Group;
   void influence_of_block(std::span<const MatrixView<const float>> queries, std::size_t begin,
                           std::size_t end, MatrixView<double> out) const;
 
   std::size_t dim_;
   std::size_t classes_;
+  std::size_t views_ = 0;
   Influence influence_;
   std::vector<std::unique_ptr<Group>> groups_;
 };

@@ -1,44 +1,38 @@
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "deepvoro/features/store.hpp"
 #include "deepvoro/features/transform.hpp"
+#include "deepvoro/geometry/geometry.hpp"
+#include "deepvoro/geometry/plda.hpp"
+#include "deepvoro/geometry/surrogate.hpp"
 
 namespace deepvoro {
 
-struct Voronoi {
-  auto operator<=>(const Voronoi&) const = default;
-};
-
-struct Surrogate {
-  std::size_t R = 1;
-  double beta = 1;
-  double gamma = 1;
-
-  auto operator<=>(const Surrogate&) const = default;
-};
-
-using Geometry = std::variant<Voronoi, Surrogate>;
-
-// One member of an ensemble: which view, transformed how, divided by which diagram.
-struct Configuration {
+// One member of an ensemble: which view, transformed how, measured by which geometry. Its distances
+// count `weight` times.
+struct Member {
   std::string view;
   Transform transform;
   Geometry geometry;
+  double weight = 1;
 
-  bool operator==(const Configuration&) const = default;
+  bool operator==(const Member&) const = default;
+  // Whether both measure distances between the same points.
+  [[nodiscard]] bool shares_points_with(const Member& other) const {
+    return view == other.view && transform == other.transform &&
+           geometry.shares_space_with(other.geometry);
+  }
   [[nodiscard]] std::string id() const;
 };
 
-using Pool = std::vector<Configuration>;
+using Pool = std::vector<Member>;
 
 // Some members of a pool, in the order of their indices in `which`.
 [[nodiscard]] Pool picked(const Pool& pool, std::span<const std::size_t> which);
@@ -54,6 +48,7 @@ enum class Method {
   pt_ncm,
   s2m2,
   dc,
+  plda,
 };
 
 [[nodiscard]] Method method_named(const std::string& name);

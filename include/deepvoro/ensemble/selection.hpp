@@ -24,7 +24,7 @@ class ValidationRanking {
  public:
   static ValidationRanking measure(const FeatureStore& store, const Pool& pool,
                                    const EpisodePlan& plan, Influence influence, unsigned threads,
-                                   const Progress& progress = {});
+                                   const Progress& progress = {}, SpaceCache* spaces = nullptr);
 
   [[nodiscard]] const Pool& ranked() const { return ranked_; }
   [[nodiscard]] const std::vector<double>& member_accuracy() const { return member_accuracy_; }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "deepvoro/core/files.hpp"
@@ -19,9 +20,19 @@ enum class ElementType { float16, float32 };
   return type == ElementType::float16 ? 2 : 4;
 }
 
-// The features of one split in one view, as they lie in the file: mapped, never copied whole.
+// The view that no store has and every store can show: the sum over its views of rows of unit
+// length.
+inline constexpr std::string_view kMeanView = "mean";
+
+// The features of one split in one view, as they lie in the file: mapped, never copied whole. Those
+// of the mean view are in memory.
 class FeatureRows {
  public:
+  FeatureRows(std::vector<float> values, std::size_t samples, std::size_t dim)
+      : values_(std::move(values)),
+        rows_(samples),
+        dim_(dim),
+        data_(reinterpret_cast<const std::byte*>(values_.data())) {}
   // Maps `file` and checks that it is a C-ordered float16 or float32 array [samples, dim].
   FeatureRows(const std::filesystem::path& file, std::size_t samples, std::size_t dim);
 
@@ -36,6 +47,7 @@ class FeatureRows {
 
  private:
   MappedFile file_;
+  std::vector<float> values_;
   ElementType element_ = ElementType::float32;
   std::size_t rows_;
   std::size_t dim_;
@@ -60,6 +72,7 @@ class FeatureStore {
   [[nodiscard]] const std::string& provenance_json() const { return provenance_json_; }
 
   [[nodiscard]] bool has_split(const std::string& name) const { return splits_.contains(name); }
+  // Also of the mean view.
   [[nodiscard]] bool has_view(std::string_view name) const;
   [[nodiscard]] const Split& split(const std::string& name) const;
   // The split that is meant where none is named: the only one, or novel.
@@ -86,6 +99,8 @@ class FeatureStore {
   [[nodiscard]] std::string sha256(unsigned threads) const;
 
  private:
+  [[nodiscard]] FeatureRows mean_features(const std::string& split) const;
+
   std::filesystem::path folder_;
   std::size_t dim_ = 0;
   std::vector<std::string> views_;
@@ -94,7 +109,7 @@ class FeatureStore {
 };
 
 // Views and splits become file names: letters, digits, '_', '-' and '.', not beginning with '.',
-// and not "labels".
+// and not "labels". Nor is "mean" the name of a view in a store.
 [[nodiscard]] bool is_view_name(std::string_view name);
 [[nodiscard]] bool is_split_name(std::string_view name);
 

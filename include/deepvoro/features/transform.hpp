@@ -125,4 +125,9 @@ class RowTransformer {
 // elements; those beyond count are written as zero.
 double widen(ElementType element, const std::byte* row, std::size_t count, double* out);
 
+// Adds a row, divided by its norm, to `sum`; nothing where the norm is 0. What is not finite stays
+// so. `scratch` has padded(count) elements.
+void add_unit_row(ElementType element, const std::byte* row, std::size_t count, double* scratch,
+                  double* sum);
+
 }  // namespace deepvoro

@@ -1,14 +1,51 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "deepvoro/core/matrix.hpp"
+#include "deepvoro/geometry/geometry.hpp"
 
 namespace deepvoro {
+
+template <class Real>
+class SurrogateFit;
+template <class Real>
+class SurrogateDistances;
+
+// Surrogate representation: beta d/|d|_1 + gamma d''/|d''|_1, where d are the distances from the
+// prototypes and d''_k compares the distances of query and prototype k from the surrogate classes,
+// the R base prototypes that are nearest to any prototype.
+struct Surrogate {
+  std::size_t R = 1;
+  double beta = 1;
+  double gamma = 1;
+
+  static constexpr std::string_view kName = "surrogate";
+  static constexpr std::array<Parameter, 3> kParameters{
+      {{.name = "R", .least = 1, .is_whole = true},
+       {.name = "beta"},
+       {.name = "gamma", .if_absent = 1}}};
+  static Surrogate of(std::span<const double> values) {
+    return {static_cast<std::size_t>(values[0]), values[1], values[2]};
+  }
+  [[nodiscard]] std::array<double, 3> values() const {
+    return {static_cast<double>(R), beta, gamma};
+  }
+  bool operator==(const Surrogate&) const = default;
+
+  static constexpr bool kNeedsBaseDistances = true;
+  [[nodiscard]] std::size_t growth() const { return R; }
+  template <class Real>
+  using Fit = SurrogateFit<Real>;
+  template <class Real>
+  using Distances = SurrogateDistances<Real>;
+};
 
 // The surrogate classes of one episode for every R at once. The set of R contains that of R-1, so
 // it is kept as the base classes that join at each R. Reuse an object to reuse its memory.
@@ -44,6 +81,43 @@ class SurrogateClasses {
   std::vector<std::size_t> joined_;    // base classes by joining R, then index
 
   std::vector<std::size_t> begin_{0};  // where in joined_ each R begins
+};
+
+template <class Real>
+class SurrogateFit final : public GeometryFit<Real> {
+ public:
+  void fit(const CenterDistances<Real>& centers, const Geometry& last) override;
+
+  [[nodiscard]] const SurrogateClasses<Real>& classes() const { return classes_; }
+  [[nodiscard]] MatrixView<const Real> centers_to_base() const { return to_base_; }
+
+ private:
+  SurrogateClasses<Real> classes_;
+  MatrixView<const Real> to_base_;
+};
+
+// For growing R. Queries lie side by side, so that they are computed together.
+template <class Real>
+class SurrogateDistances final : public GeometryDistances<Real> {
+ public:
+  SurrogateDistances(std::size_t classes, std::size_t queries);
+
+  void begin(const GeometryFit<Real>& fit, const QueryDistances<Real>& queries) override;
+  [[nodiscard]] MatrixView<const Real> of(const Geometry& member) override;
+
+ private:
+  void grow_to(std::size_t R);
+
+  const SurrogateFit<Real>* fit_ = nullptr;
+  std::span<const Real* const> to_base_;
+  std::size_t grown_to_ = 0;
+  bool shares_are_present_ = false;
+  Matrix<Real> features_;  // d/|d|_1
+  Matrix<Real> squared_;   // |d' - d'_k|^2 so far
+  Matrix<Real> shares_;    // d''/|d''|_1 for the present R
+  Matrix<Real> values_;
+  Matrix<Real> of_queries_;       // distances of all queries from one base class
+  std::vector<Real> of_centers_;  // the same of the centers
 };
 
 }  // namespace deepvoro

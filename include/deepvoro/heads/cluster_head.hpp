@@ -3,7 +3,7 @@
 #include <span>
 #include <utility>
 
-#include "deepvoro/core/matrix.hpp"
+#include "deepvoro/geometry/diagram.hpp"
 #include "deepvoro/geometry/influence.hpp"
 #include "deepvoro/heads/head.hpp"
 #include "deepvoro/heads/logistic.hpp"
@@ -21,12 +21,13 @@ class ClusterHead {
   void influence(const double* query, std::span<double> out) const;
 
  private:
-  void add_terms(const Matrix<double>& centers, const double* query, std::span<double> out) const;
+  void add_terms(const VoronoiDiagram<double>& centers, const double* query,
+                 std::span<double> out) const;
 
   LogisticHead logistic_;
   Influence influence_;
-  Matrix<double> means_;
-  Matrix<double> learned_;
+  VoronoiDiagram<double> means_;
+  VoronoiDiagram<double> learned_;
 };
 
 }  // namespace deepvoro

@@ -18,7 +18,14 @@ struct TuningGrid {
   std::vector<std::size_t> neighbours{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
   std::vector<double> betas{0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4,  4.5, 5,  5.5, 6,
                             6.5, 7, 7.5, 8, 8.5, 9, 9.5, 10, 12,  16, 24,  32};
+  // Of plda.
+  std::vector<double> shrink_within{0.3, 0.45, 0.6, 0.75};
+  std::vector<double> shrink_between{0.1, 0.3, 0.5};
+  std::vector<double> kappas{1, 2};
 };
+
+// What is tried where nothing else is asked for: plda takes all its transformations, so it has few.
+[[nodiscard]] TuningGrid default_grid(Method method);
 
 // What is to be tuned. There is no split to choose: tuning knows the validation split alone.
 struct Tuning {
@@ -26,7 +33,8 @@ struct Tuning {
   EpisodePlan plan;
   TuningGrid grid;
   std::optional<std::size_t> top_k;  // transformations to take: 8, or 2 for deepvoro++
-  std::vector<std::string> views;    // empty: every view of the store, for vd the first
+  std::vector<std::string> views;    // empty: every view of the store, for vd the first; for plda
+                                     // also their mean
   bool is_signed = false;
   unsigned threads = 1;
 };
@@ -43,9 +51,17 @@ struct TriedSurrogate {
   bool is_chosen = false;
 };
 
+// By the accuracy of the mean view alone, with lambda 0.5.
+struct TriedPlda {
+  Plda plda;
+  double val_accuracy = 0;
+  bool is_chosen = false;
+};
+
 struct TuningResult {
   std::vector<TriedTransform> transforms;  // best first; the first `top_k` are chosen
   std::vector<TriedSurrogate> surrogates;  // by R, then beta; empty unless the method is deepvoro++
+  std::vector<TriedPlda> pldas;            // one is chosen; empty unless the method is plda
   std::size_t top_k = 0;
   Pool members;
   std::vector<double> member_val_accuracy;
