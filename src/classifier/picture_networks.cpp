@@ -21,8 +21,8 @@ namespace {
 constexpr unsigned kMostNetworks = 16;
 
 std::vector<View> parsed(const std::vector<std::string>& names) {
-  std::vector<View> views;
-  for (const std::string& text : names) views.push_back(view_named(text));
+  std::vector<View> views(names.size());
+  std::ranges::transform(names, views.begin(), view_named);
   return views;
 }
 

@@ -28,7 +28,7 @@ struct Surrogate {
 
   static constexpr std::string_view kName = "surrogate";
   static constexpr std::array<Parameter, 3> kParameters{
-      {{.name = "R", .least = 1, .is_whole = true},
+      {{.name = "R", .least = 1, .most = 1e15, .is_whole = true},
        {.name = "beta"},
        {.name = "gamma", .if_absent = 1}}};
   static Surrogate of(std::span<const double> values) {
