@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Three methods on the built-in sketches, and what to try next.
+# Four methods on the built-in sketches, and what to try next.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/demo
-build/bin/deepvoro evaluate data/quickdraw --method vd,deepvoro,deepvoro++ --shots 1,5 \
+build/bin/deepvoro evaluate data/quickdraw --method vd,deepvoro,deepvoro++,plda --shots 1,5 \
   --json build/demo/results.json
 cat <<'EOF'
 
