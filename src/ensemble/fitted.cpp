@@ -349,7 +349,8 @@ class GroupOf final : public FittedEnsemble::Group {
     return *source.base;
   }
 
-  Matrix<Real> points_of(MatrixView<const float> queries, std::span<const double> norms) const {
+  [[nodiscard]] Matrix<Real> points_of(MatrixView<const float> queries,
+                                       std::span<const double> norms) const {
     const std::size_t dim = queries.cols();
     std::vector<double> scratch(padded(dim));
     Matrix<Real> rows(queries.rows(), dim);

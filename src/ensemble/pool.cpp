@@ -70,6 +70,7 @@ Geometry read_geometry(const JsonFields& fields) {
   const auto* geometry = std::ranges::find(kGeometries, name, &GeometryKind::name);
   if (geometry == kGeometries.end()) {
     std::vector<std::string> known;
+    known.reserve(kGeometries.size());
     for (const GeometryKind& one : kGeometries) known.push_back(fmt::format("\"{}\"", one.name));
     fields.fail("geometry",
                 fmt::format("is \"{}\", which is unknown; use {}", name, fmt::join(known, " or ")));

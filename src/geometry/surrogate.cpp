@@ -164,7 +164,7 @@ void SurrogateDistances<Real>::grow_to(std::size_t R) {
 
 template <class Real>
 MatrixView<const Real> SurrogateDistances<Real>::of(const Geometry& member) {
-  const Surrogate& surrogate = member.known_as<Surrogate>();
+  const auto& surrogate = member.known_as<Surrogate>();
   grow_to(surrogate.R);
   const kernels::Table& kernels = kernels::active();
   const std::size_t stride = squared_.stride();

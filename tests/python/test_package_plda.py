@@ -39,7 +39,8 @@ def test_fitted_on_classes_of_any_size(dim, sizes):
 
 def test_geometry_by_name_has_the_usual_parameters():
     random = np.random.RandomState(0)
-    base = random.rand(60, 8), np.arange(60) % 6
+    labels = np.arange(60) % 6
+    base = random.rand(60, 8) + 2 * np.eye(8)[labels], labels
     model = deepvoro.DeepVoroClassifier(geometry="plda", views=["a", "b"], base=(np.tile(base[0], 2), base[1]))
     model.fit(random.rand(4, 16), [0, 0, 1, 1])
     assert model.members_ == [

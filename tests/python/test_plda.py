@@ -178,11 +178,12 @@ def test_base_rows_that_tell_nothing(deepvoro, tmp_path, labels, rows, mentions)
 
 
 def test_no_shrinkage_needs_spread_in_every_dimension(deepvoro, tmp_path, pool_file):
-    rows = np.concatenate([RANDOM_ROWS, np.full((12, 1), 0.5)], axis=1)
+    labels = np.arange(12) // 3
+    rows = np.concatenate([RANDOM_ROWS + 2 * np.eye(RANDOM_ROWS.shape[1])[labels], np.full((12, 1), 0.5)], axis=1)
     members = [plda("a", within=0.0, **{"lambda": 1})]
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     rows[:, -1] = rows[:, 0]  # what is the same twice has no spread of its own
-    store = base_store(tmp_path, np.arange(12) // 3, rows)
+    store = base_store(tmp_path, labels, rows)
     done = deepvoro("evaluate", store, "--method", "plda", "--pool", pool_file(members), "--shots", 1, "--episodes", 2)
     assert done.returncode == 3 and "shrink_within above 0" in done.stderr, done.stderr
 
