@@ -253,7 +253,7 @@ class GroupOf final : public FittedEnsemble::Group {
     const std::vector<std::size_t> sizes = class_sizes(support);
     std::vector<std::size_t> different(sizes);
     std::ranges::sort(different);
-    different.erase(std::ranges::unique(different).begin(), different.end());
+    different.erase(std::unique(different.begin(), different.end()), different.end());
     for (const std::size_t size : different) {
       const Metric metric = space_->metric(size);
       CenterSet set;

@@ -119,7 +119,7 @@ py::dict explain(const Classifier& classifier, const Picture& picture, std::size
 }  // namespace
 
 void bind_classifier(py::module_& module) {
-  using release = py::call_guard<py::gil_scoped_release>;
+  using Unlocked = py::call_guard<py::gil_scoped_release>;
   py::class_<Picture>(module, "Picture", "A picture that is read when it is asked for.")
       .def_readonly("name", &Picture::name, "What it is called in a class.")
       .def_readonly("where", &Picture::where, "What messages call it.");
@@ -127,7 +127,7 @@ void bind_classifier(py::module_& module) {
              "A picture from the bytes of a JPEG or PNG file; an empty name: by its hash.");
   module.def("picture_of_pixels", &picture_of_pixels, py::arg("pixels"), py::arg("name"),
              "A picture from an array of uint8 [height, width, 3]; an empty name: by its hash.");
-  module.def("pictures_at", &pictures_at, py::arg("path"), release(),
+  module.def("pictures_at", &pictures_at, py::arg("path"), Unlocked(),
              "A picture file, or all those in a folder and below it.");
   py::class_<Looking>(module, "Looking", "How pictures are looked at, and what came of it.")
       .def(py::init([](std::string backbone, std::string device, bool skip_bad, unsigned threads) {
@@ -147,7 +147,7 @@ void bind_classifier(py::module_& module) {
              const OptionalPath& pool, Looking& looking) {
             return Classifier::fit_pictures(collection, fit_of(views, pool, looking));
           },
-          py::arg("collection"), py::arg("views"), py::arg("pool"), py::arg("looking"), release(),
+          py::arg("collection"), py::arg("views"), py::arg("pool"), py::arg("looking"), Unlocked(),
           "Of a folder of pictures per class, or another collection.")
       .def_static(
           "fit_pictures",
@@ -158,33 +158,33 @@ void bind_classifier(py::module_& module) {
                                             fit_of(views, pool, looking));
           },
           py::arg("classes"), py::arg("labels"), py::arg("pictures"), py::arg("views"),
-          py::arg("pool"), py::arg("looking"), release(), "Of pictures with a class each.")
+          py::arg("pool"), py::arg("looking"), Unlocked(), "Of pictures with a class each.")
       .def_static(
           "fit_store",
           [](const FeatureStore& store, const std::string& split, const OptionalPath& pool,
              unsigned threads) {
             return Classifier::fit(store, split, pool ? read_pool(*pool) : Pool(), threads);
           },
-          py::arg("store"), py::arg("split"), py::arg("pool"), py::arg("threads"), release(),
+          py::arg("store"), py::arg("split"), py::arg("pool"), py::arg("threads"), Unlocked(),
           "Of one split of a feature store.")
-      .def_static("load", &Classifier::load, py::arg("file"), release(), "From a .dv file.")
-      .def("save", &Classifier::save, py::arg("file"), release(), "To a .dv file.")
+      .def_static("load", &Classifier::load, py::arg("file"), Unlocked(), "From a .dv file.")
+      .def("save", &Classifier::save, py::arg("file"), Unlocked(), "To a .dv file.")
       .def(
           "with_pictures",
           [](const Classifier& classifier, const std::string& class_name,
              const std::vector<Picture>& pictures, Looking& looking) {
             return classifier.with_pictures(class_name, pictures, looking.options());
           },
-          py::arg("class_name"), py::arg("pictures"), py::arg("looking"), release(),
+          py::arg("class_name"), py::arg("pictures"), py::arg("looking"), Unlocked(),
           "As if these pictures had been there from the beginning.")
       .def(
           "with_store",
           [](const Classifier& classifier, const FeatureStore& store, const std::string& class_name,
              const std::string& split,
              unsigned threads) { return classifier.with(store, class_name, split, threads); },
-          py::arg("store"), py::arg("class_name"), py::arg("split"), py::arg("threads"), release(),
+          py::arg("store"), py::arg("class_name"), py::arg("split"), py::arg("threads"), Unlocked(),
           "As if this class of a store had been there from the beginning.")
-      .def("without", &Classifier::without, py::arg("class_name"), py::arg("threads"), release(),
+      .def("without", &Classifier::without, py::arg("class_name"), py::arg("threads"), Unlocked(),
            "As if this class had never been there.")
       .def("predict", &predict, py::arg("pictures"), py::arg("looking"), py::arg("on_answer"),
            "Calls on_answer(number, (label, unknown, probabilities, influence)) for each picture.")
