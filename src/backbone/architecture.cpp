@@ -28,7 +28,7 @@ const std::vector<std::string>& architecture_names() {
 }
 
 void check(const Architecture& architecture) {
-  const auto& [name, widths, embedding, imagenet_stem] = architecture;
+  const auto& [name, widths, embedding, imagenet_stem, first_stride] = architecture;
   if (std::ranges::find(architecture_names(), name) == architecture_names().end())
     throw usage_error(fmt::format("'{}' is no network; they are {}", name,
                                   fmt::join(architecture_names(), ", ")));
@@ -46,11 +46,16 @@ void check(const Architecture& architecture) {
                                   kLargestEmbedding, embedding));
   if (imagenet_stem && !has_imagenet_stem(name))
     throw usage_error(fmt::format("{} has no variant with ImageNet's first convolution", name));
+  if (first_stride != 1 && first_stride != 2)
+    throw usage_error(fmt::format("`first_stride` is 1 or 2, not {}", first_stride));
+  if (imagenet_stem && first_stride != 1)
+    throw usage_error("`first_stride` of ImageNet's first convolution cannot be chosen");
 }
 
 std::size_t smallest_input(const Architecture& architecture) {
-  if (architecture.name == "conv4" || architecture.name == "resnet12") return 16;
-  if (architecture.name == "densenet121") return architecture.imagenet_stem ? 32 : 8;
+  const std::size_t stride = architecture.first_stride;
+  if (architecture.name == "conv4" || architecture.name == "resnet12") return 16 * stride;
+  if (architecture.name == "densenet121") return architecture.imagenet_stem ? 32 : 8 * stride;
   return 1;
 }
 

@@ -34,6 +34,7 @@ Architecture parse_architecture(const JsonFields& fields, const std::string& whe
   architecture.name = fields.text("name");
   architecture.embedding = fields.whole("embedding", 0);
   architecture.imagenet_stem = fields.flag("imagenet_stem");
+  if (fields.has("first_stride")) architecture.first_stride = fields.whole("first_stride", 1);
   if (fields.has("widths"))
     for (const json& width : fields.list("widths")) {
       if (!width.is_number_unsigned()) fields.fail("widths", "must be whole numbers");
@@ -55,6 +56,8 @@ std::string description_json(const ModelDescription& description) {
                     {"imagenet_stem", description.architecture.imagenet_stem}};
   if (!description.architecture.widths.empty())
     architecture["widths"] = description.architecture.widths;
+  if (description.architecture.first_stride != 1)
+    architecture["first_stride"] = description.architecture.first_stride;
   json document{{"format", "deepvoro-model"},
                 {"version", 1},
                 {"architecture", architecture},

@@ -20,6 +20,10 @@ using nlohmann::json;
 
 constexpr std::array kProcedureNames{"softmax", "rotation", "mixup", "s2m2"};
 
+bool turns(Procedure procedure) {
+  return procedure == Procedure::rotation || procedure == Procedure::s2m2;
+}
+
 }  // namespace
 
 Procedure procedure_named(const std::string& name) {
@@ -47,6 +51,16 @@ void check(const TrainingOptions& options) {
     throw usage_error("`smallest_crop` is a share of the picture, above 0 and at most 1");
   if (!(options.jitter >= 0 && options.jitter < 1))
     throw usage_error("`jitter` must be from 0 to below 1");
+  if (options.all_turns && !turns(options.procedure))
+    throw usage_error(fmt::format("`all_turns`: {} turns no pictures; rotation and s2m2 do",
+                                  name(options.procedure)));
+  if (!(options.dropout >= 0 && options.dropout < 1))
+    throw usage_error("`dropout` must be from 0 to below 1");
+  if (options.dropout > 0 && options.architecture.name != "wrn-28-10")
+    throw usage_error(
+        fmt::format("`dropout`: {} has none, only wrn-28-10 has", options.architecture.name));
+  if (!(options.average >= 0 && options.average < 1))
+    throw usage_error("`average` must be from 0 to below 1");
   const std::size_t least = smallest_input(options.architecture);
   if (options.size < least || options.size > 1024)
     throw usage_error(fmt::format("`size` {}: {} takes pictures of {} to 1024 pixels", options.size,
@@ -54,20 +68,23 @@ void check(const TrainingOptions& options) {
 }
 
 std::string recipe_json(const TrainingOptions& options) {
-  const json recipe{
-      {"procedure", name(options.procedure)},
-      {"classifier", options.classifier == ClassifierKind::linear ? "linear" : "cosine"},
-      {"optimiser", options.optimiser == OptimiserKind::sgd ? "sgd" : "adam"},
-      {"size", options.size},
-      {"epochs", options.epochs},
-      {"batch", options.batch},
-      {"rate", options.rate},
-      {"weight_decay", options.weight_decay},
-      {"smallest_crop", options.smallest_crop},
-      {"flip", options.flip},
-      {"jitter", options.jitter},
-      {"seed", options.seed},
-      {"validate_every", options.validate_every}};
+  json recipe{{"procedure", name(options.procedure)},
+              {"classifier", options.classifier == ClassifierKind::linear ? "linear" : "cosine"},
+              {"optimiser", options.optimiser == OptimiserKind::sgd ? "sgd" : "adam"},
+              {"size", options.size},
+              {"epochs", options.epochs},
+              {"batch", options.batch},
+              {"rate", options.rate},
+              {"weight_decay", options.weight_decay},
+              {"smallest_crop", options.smallest_crop},
+              {"flip", options.flip},
+              {"jitter", options.jitter},
+              {"seed", options.seed},
+              {"validate_every", options.validate_every}};
+  // Named where they are used, so that other trainings keep their descriptions.
+  if (options.all_turns) recipe["all_turns"] = true;
+  if (options.dropout > 0) recipe["dropout"] = options.dropout;
+  if (options.average > 0) recipe["average"] = options.average;
   return recipe.dump();
 }
 

@@ -35,6 +35,7 @@ mobilenet
 Examples:
   deepvoro train pictures --backbone conv4 --procedure rotation --out model.safetensors
   deepvoro train pictures --backbone resnet12 --procedure s2m2 --classifier cosine --epochs 120 --out model.safetensors
+  deepvoro train birds --backbone wrn-28-10 --procedure s2m2 --size 152 --first-stride 2 --average 0.999 --out wrn.safetensors
   deepvoro train digits --backbone conv4 --procedure softmax --size 56 --embedding 2 --out plane.safetensors)";
 
 // Shows the progress and keeps the log.
@@ -194,12 +195,23 @@ void add_train_command(CLI::App& program) {
       ->allow_extra_args(false);
   whole("--embedding", options.architecture.embedding,
         "dimensions of a linear map at the end; 0 for none");
+  whole("--first-stride", options.architecture.first_stride,
+        "stride of the first convolution; 2 for pictures of twice the size at the same cost");
   app->add_option("--smallest-crop", options.smallest_crop,
                   "least share of a picture to be cut out")
       ->capture_default_str();
   app->add_option("--jitter", options.jitter, "change of brightness, contrast and saturation")
       ->capture_default_str();
   app->add_flag("--no-flip", command->no_flip, "never mirror pictures");
+  app->add_flag("--all-turns", options.all_turns,
+                "turn a quarter of a batch in all four ways, not each picture in a random one");
+  app->add_option("--dropout", options.dropout,
+                  "share that wide networks drop between two convolutions")
+      ->capture_default_str();
+  app->add_option("--average", options.average,
+                  "share that each step keeps of an average of the weights, which is the network "
+                  "written, such as 0.999; 0 for none")
+      ->capture_default_str();
   whole("--seed", options.seed, "seed of weights, order and changes of pictures");
   whole("--validate-every", options.validate_every, "epochs between validations");
   app->add_option("--device", options.compute.device, "cpu or cuda")

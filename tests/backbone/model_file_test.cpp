@@ -21,7 +21,8 @@ class ModelFileTest : public ::testing::Test {
               ("checkpoint_" +
                std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
     fs::create_directories(folder_);
-    description_.architecture = {.name = "conv4", .widths = {4, 5, 6, 7}, .embedding = 2};
+    description_.architecture = {
+        .name = "conv4", .widths = {4, 5, 6, 7}, .embedding = 2, .first_stride = 2};
     description_.input_size = 28;
     description_.pixels = {{0.5F, 0.25F, 0.125F}, {0.5F, 1.0F, 0.3F}};
     description_.recipe_json = R"({"epochs":3})";

@@ -40,6 +40,11 @@ const std::vector<Expected> kNetworks{
     {{.name = "densenet121"}, 6'946'176, 1024},
     {{.name = "densenet121", .imagenet_stem = true}, 6'953'856, 1024},
     {{.name = "mobilenet"}, 3'206'976, 1024},
+    {{.name = "conv4", .first_stride = 2}, 113'088, 64},
+    {{.name = "resnet12", .first_stride = 2}, 12'424'320, 640},
+    {{.name = "resnet18", .first_stride = 2}, 11'168'832, 512},
+    // 48 channels more: 48 * (3 * 9 + 2 + 160 * 9 + 160) parameters
+    {{.name = "wrn-28-10", .first_stride = 2}, 36'472'784 + 78'192, 640},
 };
 
 class NetworkTable : public ::testing::TestWithParam<Expected> {};
@@ -137,6 +142,67 @@ TEST(Network, MixesWhatAStageIsFed) {
   }
 }
 
+// A normalisation that only shifts values far above 0 makes the rectifier linear, so that mixing
+// before it mixes features.
+TEST(Network, WideOnesAreMixedBeforeTheirLastNormalisation) {
+  torch::manual_seed(8);
+  const torch::NoGradGuard no_gradients;
+  const Network network({.name = "wrn-28-10"});
+  for (const NamedTensor& entry : network.tensors())
+    if (entry.name == "bn1.bias") entry.tensor->fill_(1000);
+  ASSERT_EQ(network.stages(), 4U);
+  const torch::Tensor pictures = torch::randn({3, 3, 16, 16});
+  const torch::Tensor order = torch::tensor({1, 2, 0}, torch::kInt64);
+  const torch::Tensor plain = network.forward(pictures) - 1000;
+  const torch::Tensor mixed = plain * 0.75 + plain.index_select(0, order) * 0.25;
+  const auto difference = [&](std::size_t stage) {
+    const torch::Tensor features = network.forward(pictures, Mix{stage, order, 0.75}) - 1000;
+    return ((features - mixed).abs().max() / plain.abs().max()).item<double>();
+  };
+  EXPECT_LT(difference(3), 1e-3);
+  for (std::size_t stage = 0; stage < 3; ++stage) EXPECT_GT(difference(stage), 1e-2) << stage;
+}
+
+TEST(Network, WideOnesDropOnlyInTraining) {
+  torch::manual_seed(9);
+  const torch::NoGradGuard no_gradients;
+  Network network({.name = "wrn-28-10"});
+  const torch::Tensor pictures = torch::randn({2, 3, 16, 16});
+  const torch::Tensor plain = network.forward(pictures);
+  network.set_training(true, 0);
+  const torch::Tensor kept = network.forward(pictures);
+  EXPECT_TRUE(network.forward(pictures).equal(kept));
+  network.set_dropout(0.5);
+  EXPECT_FALSE(network.forward(pictures).allclose(kept, 0.01));
+  network.set_training(false);
+  EXPECT_TRUE(network.forward(pictures).equal(plain));
+}
+
+TEST(Network, StatisticsOfManyBatchesAreTheirMean) {
+  torch::manual_seed(10);
+  const torch::NoGradGuard no_gradients;
+  Network network({.name = "conv4"});
+  const auto value = [&](const std::string& name) {
+    for (const NamedTensor& entry : network.tensors())
+      if (entry.name == name) return *entry.tensor;
+    throw std::logic_error(name);
+  };
+  torch::Tensor mean = torch::zeros({64});
+  torch::Tensor variance = torch::zeros({64});
+  constexpr int batches = 3;
+  for (int i = 0; i < batches; ++i) {
+    const torch::Tensor pictures = torch::randn({4, 3, 32, 32}) * (i + 1) + i;
+    network.set_training(true, 1.0 / (i + 1));
+    (void)network.forward(pictures);
+    const torch::Tensor inner =
+        torch::conv2d(pictures, value("trunk.0.C.weight"), value("trunk.0.C.bias"), 1, 1);
+    mean += inner.mean(torch::IntArrayRef{0, 2, 3}) / batches;
+    variance += inner.var(torch::IntArrayRef{0, 2, 3}) / batches;
+  }
+  EXPECT_TRUE(value("trunk.0.BN.running_mean").allclose(mean, 1e-4, 1e-4));
+  EXPECT_TRUE(value("trunk.0.BN.running_var").allclose(variance, 1e-4, 1e-4));
+}
+
 TEST(Network, SameSeedSameWeights) {
   const auto first_weights = [] {
     torch::manual_seed(6);
@@ -159,6 +225,10 @@ TEST(Architecture, RefusesWhatIsNoNetwork) {
   });
   expect_error(ErrorKind::usage, {"conv4", "ImageNet"},
                [] { check({.name = "conv4", .imagenet_stem = true}); });
+  expect_error(ErrorKind::usage, {"stride", "3"},
+               [] { check({.name = "conv4", .first_stride = 3}); });
+  expect_error(ErrorKind::usage, {"stride", "ImageNet"},
+               [] { check({.name = "resnet18", .imagenet_stem = true, .first_stride = 2}); });
 }
 
 }  // namespace

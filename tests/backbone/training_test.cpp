@@ -1,12 +1,17 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <span>
 
 #include "../cpp/expect_error.hpp"
+#include "backbone/model_file.hpp"
 #include "backbone/torch/augmentation.hpp"
+#include "backbone/torch/network_file.hpp"
+#include "backbone/torch/turns.hpp"
 #include "deepvoro/backbone/training.hpp"
 #include "deepvoro/core/files.hpp"
 
@@ -49,6 +54,7 @@ class Follower final : public TrainingMonitor {
   }
   void epoch(const std::vector<EpochReport>& all) override {
     reports = all;
+    if (after_epoch) after_epoch();
     if (all.size() == end_after) throw std::runtime_error("killed");
   }
   std::optional<double> validate(Backbone& backbone) override {
@@ -61,6 +67,7 @@ class Follower final : public TrainingMonitor {
 
   double last_fraction = 0;
   std::size_t end_after = 0;
+  std::function<void()> after_epoch;
   std::vector<EpochReport> reports;
   std::vector<double> val_accuracies;  // the first is asked for before training
   std::vector<std::vector<float>> seen;
@@ -72,7 +79,8 @@ class Training : public ::testing::Test {
   void SetUp() override {
     std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
     std::ranges::replace(test, '/', '_');
-    folder_ = fs::path(::testing::TempDir()) / ("training_" + test);
+    // With the process, since several builds may be tested at once.
+    folder_ = fs::path(::testing::TempDir()) / ("training_" + std::to_string(::getpid()) + test);
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     options_.architecture = {.name = "conv4", .widths = {8, 8, 8, 16}};
@@ -173,6 +181,75 @@ TEST_F(Training, GoesOnAfterAKillToTheSameBytes) {
   }
 }
 
+TEST_F(Training, GoesOnWithAnAverageToTheSameBytes) {
+  options_.procedure = Procedure::s2m2;
+  options_.all_turns = true;
+  options_.average = 0.9;
+  options_.validate_every = 1;
+  const std::string whole = trained("whole");
+  Follower killed;
+  killed.end_after = 2;
+  EXPECT_THROW(train("killed", killed), std::runtime_error);
+  EXPECT_EQ(trained("killed"), whole);
+}
+
+TEST_F(Training, WritesTheAverageOfTheWeights) {
+  set_ = coloured_corners(16, 32);  // one step an epoch
+  options_.epochs = 30;
+  options_.average = 0.7;
+  torch::manual_seed(options_.seed);
+  const Network start(options_.architecture);
+  const std::string name = "trunk.1.C.weight";
+  const std::vector<std::int64_t> shape{8, 8, 3, 3};
+  torch::Tensor average;
+  for (const NamedTensor& entry : start.tensors())
+    if (entry.name == name) average = entry.tensor->detach().to(torch::kFloat64).flatten();
+  const auto weights = [&](const fs::path& model, const std::string& tensor) {
+    const std::vector<float> values = ModelFile(model).values(tensor, shape);
+    return torch::tensor(values).to(torch::kFloat64);
+  };
+  torch::Tensor last;
+  Follower follower;
+  follower.after_epoch = [&] {
+    const auto step = static_cast<double>(follower.reports.size() - 1);
+    const double kept = std::min(0.7, (1 + step) / (10 + step));
+    last = weights(file("model.partial"), name);
+    average = kept * average + (1 - kept) * last;
+  };
+  train("model", follower);
+  const torch::Tensor written = weights(file("model"), name);
+  EXPECT_TRUE(written.allclose(average, 1e-4, 1e-6));
+  EXPECT_FALSE(last.allclose(average, 1e-4, 1e-6));
+}
+
+// Pictures of one colour look the same however they are cut out; mixed ones would differ less.
+TEST_F(Training, StatisticsOfTheAverageAreOfPlainPictures) {
+  constexpr std::size_t count = 16;
+  set_ = coloured_corners(count, 32);
+  const std::size_t bytes = set_.pixels.size() / count;
+  for (std::size_t i = 0; i < set_.pixels.size(); ++i)
+    set_.pixels[i] = static_cast<std::uint8_t>(30 + 10 * (i / bytes) + 20 * (i % 3));
+  options_.procedure = Procedure::mixup;
+  options_.jitter = 0;
+  options_.average = 0.5;
+  (void)trained("model");
+  const LoadedNetwork loaded = read_network(file("model"));
+  const auto value = [&](const std::string& name) {
+    for (const NamedTensor& entry : loaded.network->tensors())
+      if (entry.name == name) return entry.tensor->detach();
+    throw std::logic_error(name);
+  };
+  const auto side = static_cast<std::int64_t>(set_.side);
+  const torch::Tensor pictures =
+      augmented(torch::from_blob(set_.pixels.data(), {16, side, side, 3}, torch::kUInt8), options_);
+  const torch::Tensor inner =
+      torch::conv2d(pictures, value("trunk.0.C.weight"), value("trunk.0.C.bias"), 1, 1);
+  const torch::Tensor mean = inner.mean(torch::IntArrayRef{0, 2, 3});
+  const torch::Tensor variance = inner.var(torch::IntArrayRef{0, 2, 3});
+  EXPECT_TRUE(value("trunk.0.BN.running_mean").allclose(mean, 1e-3, 1e-4));
+  EXPECT_TRUE(value("trunk.0.BN.running_var").allclose(variance, 1e-3, 1e-4));
+}
+
 TEST_F(Training, RefusesToGoOnWithOtherOptions) {
   Follower killed;
   killed.end_after = 1;
@@ -254,6 +331,64 @@ TEST_F(Training, RefusesWhatCannotBeTrained) {
   refused("`size`", [](TrainingOptions& options) { options.size = 8; });
   refused("`jitter`", [](TrainingOptions& options) { options.jitter = 1; });
   refused("`smallest_crop`", [](TrainingOptions& options) { options.smallest_crop = 0; });
+  refused("`all_turns`: softmax", [](TrainingOptions& options) { options.all_turns = true; });
+  refused("`dropout`", [](TrainingOptions& options) { options.dropout = 1; });
+  refused("only wrn-28-10", [](TrainingOptions& options) { options.dropout = 0.5; });
+  refused("`average`", [](TrainingOptions& options) { options.average = 1; });
+}
+
+TEST(Recipe, NamesWhatIsUsed) {
+  TrainingOptions options;
+  for (const char* word : {"all_turns", "dropout", "average"})
+    EXPECT_EQ(recipe_json(options).find(word), std::string::npos) << word;
+  options.all_turns = true;
+  options.dropout = 0.5;
+  options.average = 0.75;
+  for (const char* text : {R"("all_turns":true)", R"("dropout":0.5)", R"("average":0.75)"})
+    EXPECT_NE(recipe_json(options).find(text), std::string::npos) << text;
+}
+
+// A picture whose pixels are numbered, so that every turn shows.
+torch::Tensor numbered(std::int64_t count) {
+  return torch::arange(count * 3 * 2 * 2, torch::kFloat32).view({count, 3, 2, 2});
+}
+
+// The pixel at the top right comes to the top left when a picture is turned by a quarter.
+void expect_turned(const Turned& turned, std::int64_t row, const torch::Tensor& picture) {
+  const std::array<std::array<std::int64_t, 2>, 4> top_left{{{0, 0}, {0, 1}, {1, 1}, {1, 0}}};
+  const auto& [y, x] =
+      top_left.at(static_cast<std::size_t>(turned.turns[row].item<std::int64_t>()));
+  EXPECT_TRUE(
+      turned.pictures[row].select(1, 0).select(1, 0).equal(picture.select(1, y).select(1, x)))
+      << row;
+}
+
+TEST(Turns, AtRandomKeepAllPictures) {
+  torch::manual_seed(1);
+  const torch::Tensor pictures = numbered(40);
+  const torch::Tensor labels = torch::arange(40, torch::kInt64);
+  const Turned turned = turned_at_random(pictures, labels);
+  EXPECT_TRUE(turned.labels.equal(labels));
+  for (std::int64_t row = 0; row < 40; ++row) expect_turned(turned, row, pictures[row]);
+  for (std::int64_t turn = 0; turn < kTurns; ++turn)
+    EXPECT_GT((turned.turns == turn).sum().item<std::int64_t>(), 2);
+}
+
+TEST(Turns, InAllWaysShowAQuarterFourTimes) {
+  for (const std::int64_t count : {8, 10}) {
+    const torch::Tensor pictures = numbered(count);
+    const torch::Tensor labels = torch::arange(count, torch::kInt64) + 100;
+    const Turned turned = turned_in_all_ways(pictures, labels);
+    const std::int64_t quarter = (count + 3) / 4;
+    ASSERT_EQ(turned.pictures.sizes(), pictures.sizes());
+    ASSERT_EQ(turned.labels.size(0), count);
+    ASSERT_EQ(turned.turns.size(0), count);
+    for (std::int64_t row = 0; row < count; ++row) {
+      EXPECT_EQ(turned.turns[row].item<std::int64_t>(), row / quarter);
+      EXPECT_EQ(turned.labels[row].item<std::int64_t>(), 100 + row % quarter);
+      expect_turned(turned, row, pictures[row % quarter]);
+    }
+  }
 }
 
 TEST(KeptSide, LeavesNoCropToBeEnlarged) {

@@ -7,8 +7,10 @@ MEAN = (0.485, 0.456, 0.406)
 DEVIATION = (0.229, 0.224, 0.225)
 
 
-def description(name, embedding=0, widths=None, imagenet_stem=False, input_size=84):
+def description(name, embedding=0, widths=None, imagenet_stem=False, first_stride=1, input_size=84):
     architecture = {"name": name, "embedding": embedding, "imagenet_stem": imagenet_stem}
+    if first_stride != 1:
+        architecture["first_stride"] = first_stride
     if widths:
         architecture["widths"] = list(widths)
     return {

@@ -61,6 +61,7 @@ def assert_close(actual, expected, tolerance):
         {"name": "densenet121"},
         {"name": "densenet121", "imagenet_stem": True},
         {"name": "mobilenet"},
+        *({"name": name, "first_stride": 2} for name in ("conv4", "resnet12", "resnet18", "wrn-28-10", "densenet121", "mobilenet")),
     ],
     ids=lambda architecture: "-".join(map(str, architecture.values())),
 )

@@ -128,10 +128,10 @@ class WideBlock(nn.Module):
 
 
 class WideResNet(nn.Module):
-    def __init__(self, depth=28, factor=10):
+    def __init__(self, depth=28, factor=10, first_channels=16):
         super().__init__()
-        self.conv1 = nn.Conv2d(3, 16, 3, padding=1, bias=False)
-        c_in = 16
+        self.conv1 = nn.Conv2d(3, first_channels, 3, padding=1, bias=False)
+        c_in = first_channels
         for i in range(3):
             c_out = 16 * factor * 2**i
             block = nn.Module()
@@ -242,8 +242,20 @@ NETWORKS = {
 }
 
 
-def network(name, embedding=0, **flags):
+def first_convolutions(model):
+    """Those that pictures go through."""
+    found = [module for module in model.modules() if isinstance(module, nn.Conv2d) and module.in_channels == 3]
+    assert found
+    return found
+
+
+def network(name, embedding=0, first_stride=1, **flags):
+    if name == "wrn-28-10":
+        flags["first_channels"] = 16 * first_stride**2
     plain = NETWORKS[name](**flags)
+    if first_stride != 1:
+        for convolution in first_convolutions(plain):
+            convolution.stride = (first_stride, first_stride)
     return Embedded(plain, embedding) if embedding else plain
 
 

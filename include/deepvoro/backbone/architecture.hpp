@@ -7,13 +7,14 @@
 namespace deepvoro {
 
 // Which network, all that its shapes depend on. Networks take pictures of any size and end in
-// global average pooling. Their first convolution is 3x3 with stride 1, for pictures of about 84
-// pixels, unless the stem is that of ImageNet.
+// global average pooling. Their first convolution is 3x3, with stride 1 for pictures of about 84
+// pixels or 2 for those of about 168 at the same cost, unless the stem is that of ImageNet.
 struct Architecture {
   std::string name = "conv4";
   std::vector<std::size_t> widths;  // channels of the blocks of conv4, 64 each if not given
   std::size_t embedding = 0;        // dimensions of a linear map at the end; 0: none
   bool imagenet_stem = false;
+  std::size_t first_stride = 1;  // 1 or 2
 
   bool operator==(const Architecture&) const = default;
 };

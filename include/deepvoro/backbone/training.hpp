@@ -37,6 +37,12 @@ struct TrainingOptions {
   double smallest_crop = 0.4;  // share of the picture's area
   bool flip = true;
   double jitter = 0.4;  // of brightness, contrast and saturation
+  // A quarter of a batch turned in all four ways, instead of every picture in a random one.
+  bool all_turns = false;
+  double dropout = 0;  // share, in wide networks
+  // The network that is validated and written is an average over the steps, each of which keeps
+  // this share of it; 0: the network itself.
+  double average = 0;
   std::uint32_t seed = 0;
   std::size_t validate_every = 2;  // epochs
   double keep_every_seconds = 20;  // at most this much work is lost when a training is killed

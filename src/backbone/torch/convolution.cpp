@@ -12,8 +12,6 @@ namespace {
 
 using torch::Tensor;
 
-constexpr double kMomentum = 0.1;
-
 // What values below 0 are multiplied by.
 float slope(Activation activation) {
   switch (activation) {
@@ -42,7 +40,7 @@ Tensor activated(Tensor x, Activation activation) {
 }  // namespace
 
 Tensor Statistics::apply(const Tensor& x) const {
-  return torch::batch_norm(x, weight, bias, mean, variance, training, kMomentum,
+  return torch::batch_norm(x, weight, bias, mean, variance, training, momentum,
                            kNormalisationEpsilon, true);
 }
 

@@ -17,6 +17,7 @@ struct Statistics {
   torch::Tensor mean;
   torch::Tensor variance;
   bool training = false;
+  double momentum = 0;
 
   [[nodiscard]] torch::Tensor apply(const torch::Tensor& x) const;
 };

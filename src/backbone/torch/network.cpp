@@ -23,6 +23,7 @@ class NetworkBuilder {
 
   void build(const Architecture& architecture) {
     const std::string& name = architecture.name;
+    first_stride_ = architecture.first_stride;
     if (name == "conv4") conv4(architecture.widths);
     if (name == "resnet10") resnet({1, 1, 1, 1}, architecture.imagenet_stem);
     if (name == "resnet12") resnet12();
@@ -127,19 +128,22 @@ class NetworkBuilder {
     std::size_t in = 3;
     for (std::size_t i = 0; i < widths.size(); ++i) {
       const std::string name = "trunk." + std::to_string(i);
-      add_stage({alone(convolution(name + ".C", name + ".BN",
-                                   {.in = in, .out = widths[i], .bias = true}, Activation::relu)),
-                 max_pool()});
+      add_stage(
+          {alone(convolution(
+               name + ".C", name + ".BN",
+               {.in = in, .out = widths[i], .stride = i == 0 ? first_stride_ : 1, .bias = true},
+               Activation::relu)),
+           max_pool()});
       in = widths[i];
     }
   }
 
-  // 3x3 with stride 1 for small pictures; 7x7 with stride 2 and pooling for those of ImageNet.
+  // 3x3 for small pictures; 7x7 with stride 2 and pooling for those of ImageNet.
   std::vector<Step> stem(const std::string& name, const std::string& norm_name, bool imagenet) {
     const Shape shape{.in = 3,
                       .out = 64,
                       .kernel = imagenet ? std::size_t{7} : 3,
-                      .stride = imagenet ? std::size_t{2} : 1};
+                      .stride = imagenet ? 2 : first_stride_};
     std::vector<Step> steps{alone(convolution(name, norm_name, shape, Activation::relu))};
     if (imagenet) steps.emplace_back([](const Tensor& x) { return torch::max_pool2d(x, 3, 2, 1); });
     return steps;
@@ -212,13 +216,14 @@ class NetworkBuilder {
     for (std::size_t layer = 0; layer < widths.size(); ++layer) {
       const std::string name = block_name("layer", layer, 0);
       const std::size_t out = widths[layer];
-      const Unit first =
-          convolution(name + ".conv1", name + ".bn1", {.in = in, .out = out}, Activation::leaky);
+      const std::size_t stride = layer == 0 ? first_stride_ : 1;
+      const Unit first = convolution(name + ".conv1", name + ".bn1",
+                                     {.in = in, .out = out, .stride = stride}, Activation::leaky);
       const Unit second =
           convolution(name + ".conv2", name + ".bn2", {.in = out, .out = out}, Activation::leaky);
       const Unit third =
           convolution(name + ".conv3", name + ".bn3", {.in = out, .out = out}, Activation::leaky);
-      const Unit shortcut = downsample(name, in, out, 1);
+      const Unit shortcut = downsample(name, in, out, stride);
       add_stage({[=](const Tensor& x) {
                    return third->apply(second->apply(first->apply(x)), shortcut->apply(x));
                  },
@@ -227,13 +232,14 @@ class NetworkBuilder {
     }
   }
 
-  // Zagoruyko 2016, the backbone of S2M2.
+  // Zagoruyko 2016, the backbone of S2M2. With stride 2 the first convolution has four times the
+  // channels, so that it can keep what four pixels show.
   void wide_resnet() {
     constexpr std::array<std::size_t, 3> widths{160, 320, 640};
     constexpr std::size_t blocks = 4;
-    std::size_t in = 16;
-    std::vector<Step> steps{
-        alone(convolution("conv1", "", {.in = 3, .out = in}, Activation::none))};
+    std::size_t in = 16 * first_stride_ * first_stride_;
+    std::vector<Step> steps{alone(
+        convolution("conv1", "", {.in = 3, .out = in, .stride = first_stride_}, Activation::none))};
     for (std::size_t layer = 0; layer < widths.size(); ++layer) {
       for (std::size_t block = 0; block < blocks; ++block) {
         const std::size_t stride = block == 0 && layer > 0 ? 2 : 1;
@@ -242,10 +248,9 @@ class NetworkBuilder {
                        widths[layer], stride));
         in = widths[layer];
       }
-      if (layer + 1 < widths.size()) add_stage(std::exchange(steps, {}));
+      add_stage(std::exchange(steps, {}));
     }
-    steps.push_back(rectifier("bn1", in));
-    add_stage(std::move(steps));
+    add_stage({rectifier("bn1", in)});  // a stage of its own: S2M2 also mixes before it
   }
 
   Step wide_block(const std::string& name, std::size_t in, std::size_t out, std::size_t stride) {
@@ -258,9 +263,11 @@ class NetworkBuilder {
       shortcut =
           convolution(name + ".convShortcut", "",
                       {.in = in, .out = out, .kernel = 1, .stride = stride}, Activation::none);
-    return [=](const Tensor& x) {
+    return [=, dropout = network_.dropout_](const Tensor& x) {
       const Tensor rectified = before(x);
-      return second->apply(first->apply(rectified), shortcut ? shortcut->apply(rectified) : x);
+      const Tensor inner =
+          torch::dropout(first->apply(rectified), dropout->share, dropout->training);
+      return second->apply(inner, shortcut ? shortcut->apply(rectified) : x);
     };
   }
 
@@ -326,7 +333,7 @@ class NetworkBuilder {
     std::size_t in = 32;
     std::vector<Step> steps{alone(convolution(
         "features.0.0", "features.0.1",
-        {.in = 3, .out = in, .stride = imagenet_stem ? std::size_t{2} : 1}, Activation::relu))};
+        {.in = 3, .out = in, .stride = imagenet_stem ? 2 : first_stride_}, Activation::relu))};
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const auto [out, stride] = blocks[i];
       if (stride == 2) add_stage(std::exchange(steps, {}));
@@ -343,6 +350,7 @@ class NetworkBuilder {
 
   Network& network_;
   Network::Weights weights_;
+  std::size_t first_stride_ = 1;
 };
 
 Network::Network(const Architecture& architecture, Weights weights) {
@@ -370,10 +378,15 @@ std::vector<Tensor> Network::parameters() const {
   return parameters;
 }
 
-void Network::set_training(bool training) {
+void Network::set_training(bool training, double momentum) {
+  const auto set = [&](Statistics& norm) {
+    norm.training = training;
+    norm.momentum = momentum;
+  };
   for (const auto& unit : convolutions_)
-    if (unit->norm) unit->norm->training = training;
-  for (const auto& unit : rectifiers_) unit->norm.training = training;
+    if (unit->norm) set(*unit->norm);
+  for (const auto& unit : rectifiers_) set(unit->norm);
+  dropout_->training = training;
 }
 
 void Network::to(torch::Device device) {

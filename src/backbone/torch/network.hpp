@@ -52,7 +52,11 @@ class Network {
   [[nodiscard]] const std::vector<NamedTensor>& tensors() const { return tensors_; }
   [[nodiscard]] std::vector<torch::Tensor> parameters() const;
 
-  void set_training(bool training);
+  // In training batches are normalised by their own statistics, and the running ones move towards
+  // these by the share `momentum`.
+  void set_training(bool training, double momentum = 0.1);
+  // Of what the second convolutions of wide blocks are fed, this share is set to 0 in training.
+  void set_dropout(double share) { dropout_->share = share; }
   void to(torch::Device device);
 
   // Multiplies normalisations into the convolutions before them. For inference: the statistics are
@@ -67,10 +71,16 @@ class Network {
   friend class NetworkBuilder;
   using Step = std::function<torch::Tensor(const torch::Tensor&)>;
 
+  struct Dropout {
+    double share = 0;
+    bool training = false;
+  };
+
   std::vector<std::vector<Step>> stages_;
   std::vector<NamedTensor> tensors_;
   std::vector<std::shared_ptr<Convolution>> convolutions_;
   std::vector<std::shared_ptr<Rectifier>> rectifiers_;
+  std::shared_ptr<Dropout> dropout_ = std::make_shared<Dropout>();
   torch::Tensor embedding_weight_;
   torch::Tensor embedding_bias_;
   std::size_t dim_ = 0;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <torch/types.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,8 @@
 #include "inference.hpp"
 #include "network_file.hpp"
 #include "optimiser.hpp"
+#include "turns.hpp"
+#include "weight_average.hpp"
 
 namespace deepvoro {
 namespace {
@@ -26,7 +29,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using torch::Tensor;
 
-constexpr std::int64_t kTurns = 4;
 constexpr double kMixupAlpha = 2;
 constexpr double kWarmUp = 0.05;  // share of all steps in which the rate grows
 
@@ -130,6 +132,8 @@ class Trainer {
     std::vector<NamedTensor> parameters = network_.tensors();
     for (const NamedTensor& entry : classifiers_.tensors()) parameters.push_back(entry);
     optimiser_.emplace(std::move(parameters), options.optimiser, options.weight_decay);
+    network_.set_dropout(options.dropout);
+    if (options.average > 0) average_.emplace(network_, options.architecture, options.average);
   }
 
   void run() {
@@ -159,12 +163,36 @@ class Trainer {
     std::vector<NamedTensor> all = network_.tensors();
     for (const NamedTensor& entry : classifiers_.tensors()) all.push_back(entry);
     for (const NamedTensor& entry : optimiser_->state()) all.push_back(entry);
+    if (average_)
+      for (const NamedTensor& entry : average_->state()) all.push_back(entry);
     return all;
   }
 
+  // The network to be validated and written.
+  [[nodiscard]] Network& outcome() { return average_ ? average_->network() : network_; }
+
   std::optional<double> validation() {
-    network_.set_training(false);
-    return monitor_.validate(*as_backbone(network_, description_, device_));
+    if (average_) measure_statistics(average_->network());
+    outcome().set_training(false);
+    return monitor_.validate(*as_backbone(outcome(), description_, device_));
+  }
+
+  // Running statistics belong to the weights that produced them, not to their average, and to
+  // pictures turned and mixed. Those of the average are measured on pictures as they will be seen.
+  void measure_statistics(Network& network) const {
+    const torch::NoGradGuard no_gradients;
+    const Tensor order = sent(torch::randperm(labels_.size(0), torch::kInt64), device_);
+    for (std::size_t step = 0; step < std::min(steps_in_epoch_, kMeasuringSteps); ++step) {
+      network.set_training(true, 1 / static_cast<double>(step + 1));
+      (void)network.forward(augmented(pictures_.index_select(0, batch(order, step)), options_)
+                                .to(working_type(device_)));
+    }
+  }
+
+  [[nodiscard]] Tensor batch(const Tensor& order, std::size_t step) const {
+    const auto size = static_cast<std::int64_t>(options_.batch);
+    const std::int64_t begin = static_cast<std::int64_t>(step) * size;
+    return order.slice(0, begin, begin + size);
   }
 
   EpochReport train_epoch(std::size_t epoch) {
@@ -178,15 +206,14 @@ class Trainer {
     std::int64_t seen = 0;
     double rate = 0;
     for (std::size_t step = 0; step < steps_in_epoch_; ++step) {
-      const auto batch = static_cast<std::int64_t>(options_.batch);
-      const std::int64_t begin = static_cast<std::int64_t>(step) * batch;
-      const Tensor rows = order.slice(0, begin, begin + batch);
+      const Tensor rows = batch(order, step);
       const Tensor labels = labels_.index_select(0, rows);
       const Tensor loss = losses(augmented(pictures_.index_select(0, rows), options_), labels,
                                  2 * epoch >= options_.epochs, correct);
       loss.backward();
       rate = rate_at(epoch * steps_in_epoch_ + step);
       optimiser_->step(rate);
+      if (average_) average_->add(epoch * steps_in_epoch_ + step);
       loss_sum += loss.detach() * rows.size(0);
       seen += rows.size(0);
       if (step + 1 == steps_in_epoch_ || elapsed(reported_) > kReportSeconds)
@@ -224,20 +251,14 @@ class Trainer {
     return network_.forward(pictures.to(working_type(device_)), mix);
   }
 
-  // Every picture is turned by a random quarter.
   Tensor rotation_loss(const Tensor& pictures, const Tensor& labels, Tensor& correct) const {
-    const Tensor turns = sent(torch::randint(kTurns, {pictures.size(0)}, torch::kInt64), device_);
-    // To select pictures by their turn would mean to wait for the device.
-    Tensor turned = pictures;
-    for (std::int64_t turn = 1; turn < kTurns; ++turn)
-      turned =
-          torch::where((turns == turn).view({-1, 1, 1, 1}), pictures.rot90(turn, {2, 3}), turned);
-    turned = turned.contiguous(torch::MemoryFormat::ChannelsLast);
-    const Tensor seen = features(turned);
+    const Turned turned = options_.all_turns ? turned_in_all_ways(pictures, labels)
+                                             : turned_at_random(pictures, labels);
+    const Tensor seen = features(turned.pictures.contiguous(torch::MemoryFormat::ChannelsLast));
     const Tensor scores = classifiers_.classes(seen);
-    count(scores, labels, correct);
-    return (torch::cross_entropy_loss(scores, labels) +
-            torch::cross_entropy_loss(classifiers_.turns(seen), turns)) /
+    count(scores, turned.labels, correct);
+    return (torch::cross_entropy_loss(scores, turned.labels) +
+            torch::cross_entropy_loss(classifiers_.turns(seen), turned.turns)) /
            2;
   }
 
@@ -284,7 +305,7 @@ class Trainer {
     const bool is_best = report.val_accuracy_percent && *report.val_accuracy_percent > best_;
     if (is_best) best_ = *report.val_accuracy_percent;
     if (is_best || (last && !report.val_accuracy_percent))
-      write_network(model_file_, description_, network_.tensors());
+      write_network(model_file_, description_, outcome().tensors());
     if (kept_ && elapsed(*kept_) < options_.keep_every_seconds) return;
     json reports = json::array();
     for (const EpochReport& entry : reports_) reports.push_back(to_json(entry));
@@ -313,9 +334,11 @@ class Trainer {
     classifiers_.to(device_);
     for (const NamedTensor& entry : optimiser_->state())
       if (entry.name != "optimiser.steps") *entry.tensor = placed(*entry.tensor, device_);
+    if (average_) average_->network().to(device_);
   }
 
   static constexpr double kReportSeconds = 0.5;
+  static constexpr std::size_t kMeasuringSteps = 64;
 
   const TrainingOptions& options_;
   fs::path model_file_;
@@ -326,6 +349,7 @@ class Trainer {
   Network network_;
   Classifiers classifiers_;
   std::optional<Optimiser> optimiser_;
+  std::optional<WeightAverage> average_;
   Tensor pictures_;
   Tensor labels_;
   std::size_t steps_in_epoch_ = 0;
