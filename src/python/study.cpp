@@ -197,7 +197,8 @@ void bind_study(py::module_& module) {
              py::arg("episodes"), py::arg("seed"), py::arg("protocol"), py::arg("scheme"),
              py::arg("size"), py::arg("pool"), py::arg("view"), py::arg("lr"), py::arg("epochs"),
              py::arg("normalisation"), py::arg("alpha"), py::arg("signed"), py::arg("oracle"),
-             py::arg("calibration"), py::arg("open_set"), py::arg("threads"), py::arg("scores"), "See deepvoro.evaluate.");
+             py::arg("calibration"), py::arg("open_set"), py::arg("threads"), py::arg("scores"),
+             "See deepvoro.evaluate.");
   module.def("write_results", &write_results, py::arg("file"), py::arg("store"), py::arg("results"),
              py::arg("threads"), "Writes a result file, as deepvoro evaluate --json does.");
   module.def("tune", &tuning, py::arg("store"), py::kw_only(), py::arg("method"), py::arg("out"),
