@@ -2,6 +2,7 @@
 
 #include "deepvoro/kernels/head_kernels.hpp"
 #include "deepvoro/kernels/kernels.hpp"
+#include "deepvoro/kernels/matrix_kernels.hpp"
 
 namespace deepvoro::kernels {
 
@@ -12,5 +13,9 @@ extern const Table avx512_table;
 extern const HeadTable generic_head_table;
 extern const HeadTable avx2_head_table;
 extern const HeadTable avx512_head_table;
+
+extern const MatrixTable generic_matrix_table;
+extern const MatrixTable avx2_matrix_table;
+extern const MatrixTable avx512_matrix_table;
 
 }  // namespace deepvoro::kernels

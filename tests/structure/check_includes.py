@@ -31,6 +31,7 @@ MAY_USE = {
 
 # First parts of paths that only one module may include.
 RESERVED = {
+    "Eigen": "geometry",
     "torch": "backbone",
     "ATen": "backbone",
     "c10": "backbone",
