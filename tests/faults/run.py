@@ -4,7 +4,7 @@
     tests/faults/run.py                 all faults; about half a minute each after the first build
     tests/faults/run.py exif 'tar kind' those with these words in their name or file
 
-Works on a copy of the tree in build-faults/, built with -O1 and kept for the next time; the tree itself is only read.
+Works on a copy of the tree in build-faults/, kept for the next time; the tree itself is only read.
 A fault is a few words of code to find, which must be there exactly once, and what to put in their place; with it stand
 the tests that fit: filters for the C++ tests, after which all of them run, and Python tests as pytest names them.
 The first test to fail is the one reported. Ends with 1 if a fault survives all of its tests or no longer fits the code.
@@ -83,7 +83,7 @@ def copy_tree() -> None:
 
 
 def configure() -> None:
-    options = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DDEEPVORO_TESTS=ON"]
+    options = ["-DCMAKE_BUILD_TYPE=Release", "-DDEEPVORO_TESTS=ON"]
     with open(LOG, "w") as log:
         if subprocess.run(["cmake", "-G", "Ninja", "-B", BUILD, *options], cwd=TREE, stdout=log, stderr=log).returncode:
             raise Unusable(f"cmake fails; see {LOG}")
