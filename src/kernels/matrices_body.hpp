@@ -39,7 +39,7 @@ void rotate(const dk::Rotation* rotations, std::size_t count, double* columns) {
   const DoubleLanes zero = DoubleLanes::zero();
   // Rotations mostly follow each other: what was the second column is the next first one.
   DoubleLanes second = zero;
-  std::size_t place_of_second = static_cast<std::size_t>(-1);
+  auto place_of_second = static_cast<std::size_t>(-1);
   for (std::size_t i = 0; i < count; ++i) {
     double* at = columns + rotations[i].place * dk::kPanel;
     if (rotations[i].place != place_of_second) {
