@@ -150,7 +150,7 @@ TEST(ToyGeometry, IsStreamedOverEpisodes) {
       const std::vector<std::size_t> labels = store.labels("novel");
       const EpisodeList episodes =
           draw_episodes(SamplePool{labels, store.split("novel").classes, "test"}, shape,
-                        Protocol::deepvoro, 6, 0);
+                        Protocol::deepvoro, 2, 0);
       const Pool pool{{kView, {.lambda = 0.5}, Voronoi{}},
                       {kView, {.lambda = 0.5}, Toy{.factor = 2}, 3},
                       {kView, {.lambda = 0.5}, Toy{.factor = 0.5}}};
