@@ -7,12 +7,12 @@
 #   make coverage    how many lines the C++ tests reach
 #   make faults      plants small faults one at a time and tells which ones the tests miss (hours)
 #   make bench   the benchmark table, this program against NumPy on the same data
-#   make bench-images   JPEG decode plus resize against Pillow
+#   make bench-pictures   JPEG decode plus resize against Pillow
 #   make bench-extract  networks on the CPU against PyTorch
 #   make bench-classifier   predictions against scikit-learn
 #   make pipeline-quickdraw     from drawings to a table: train a network, extract features, tune, evaluate
 #   make pipeline-doublemnist   from digits to features in the plane, and accuracies
-.PHONY: build demo test test-release test-debug test-asan test-tsan test-clang lint coverage faults bench bench-images bench-extract \
+.PHONY: build demo test test-release test-debug test-asan test-tsan test-clang lint coverage faults bench bench-pictures bench-extract \
         bench-classifier pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-lint \
         packages-coverage packages-bench packages-bench-extract packages-pipeline clean
 
@@ -78,10 +78,10 @@ bench: packages-bench
 	/usr/bin/python3 bench/bench.py
 	/usr/bin/python3 bench/heads.py
 
-bench-images: packages-bench
+bench-pictures: packages-bench
 	cmake --preset release -DDEEPVORO_BENCH=ON
-	cmake --build build -j $(JOBS) --target deepvoro_image_bench
-	/usr/bin/python3 bench/images.py
+	cmake --build build -j $(JOBS) --target deepvoro_picture_bench
+	/usr/bin/python3 bench/picture_speed.py
 
 pipeline-quickdraw: packages-pipeline build
 	@scripts/quickdraw/pipeline.sh

@@ -8,7 +8,7 @@
 // suits the pictures is taken: 'deepvoro backbone list' shows which there are.
 #include <deepvoro/classifier/classifier.hpp>
 #include <deepvoro/core/error.hpp>
-#include <deepvoro/image/decode.hpp>
+#include <deepvoro/picture/decode.hpp>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -56,7 +56,7 @@ int run(const std::vector<std::string>& words) {
   const std::string& file = words.back();
   const std::vector<Picture> in_memory{
       deepvoro::picture_from_bytes(bytes_of(file), "bytes"),
-      deepvoro::picture_from_pixels(deepvoro::read_image(file), "pixels")};
+      deepvoro::picture_from_pixels(deepvoro::read_bitmap(file), "pixels")};
   const std::vector<Prediction> answers = classifier.predict(in_memory);
   for (std::size_t i = 0; i < answers.size(); ++i) print(in_memory[i].name, classifier, answers[i]);
 

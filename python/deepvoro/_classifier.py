@@ -146,7 +146,7 @@ class Classifier:
             store = _store(support)
             if store is not None:
                 if backbone is not None:
-                    raise ValueError("backbone: a feature store has its features already")
+                    raise ValueError("backbone: a feature store already has features")
                 return cls(_core.Classifier.fit_store(store, split or "", file, _threads(threads)))
             looking = _looking(backbone, device, skip_bad, threads)
             names = str(views) if isinstance(views, (int, str)) else ",".join(views)

@@ -30,7 +30,7 @@ const std::vector<std::string>& architecture_names() {
 void check(const Architecture& architecture) {
   const auto& [name, widths, embedding, imagenet_stem, first_stride] = architecture;
   if (std::ranges::find(architecture_names(), name) == architecture_names().end())
-    throw usage_error(fmt::format("'{}' is no network; they are {}", name,
+    throw usage_error(fmt::format("'{}' is not a network; use one of {}", name,
                                   fmt::join(architecture_names(), ", ")));
   if (!widths.empty() && name != "conv4")
     throw usage_error(fmt::format("{} has fixed widths; only those of conv4 can be chosen", name));

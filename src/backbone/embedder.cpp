@@ -17,7 +17,7 @@ namespace deepvoro {
 namespace {
 
 void check_views(const std::vector<View>& views, SizeRule rule, const Backbone& network) {
-  if (views.empty()) throw usage_error("pictures need at least one view to be seen in");
+  if (views.empty()) throw usage_error("at least one view is needed");
   std::set<std::string> names;
   for (const View& view : views) {
     if (!names.insert(name(view)).second)
@@ -31,7 +31,7 @@ void check_views(const std::vector<View>& views, SizeRule rule, const Backbone& 
 std::uint16_t rounded(float value, const std::string& where) {
   if (!(std::abs(value) <= kLargestHalf))
     throw data_error(
-        fmt::format("{}: the network gives {}, which float16 cannot hold", where, value));
+        fmt::format("{}: the network outputs {}, which float16 cannot hold", where, value));
   return float_to_half(value);
 }
 
@@ -51,9 +51,9 @@ class BatchPipeline {
 
   std::vector<std::uint16_t> run() {
     InNetwork last;
-    std::future<std::vector<Image>> next = read_ahead(0);
+    std::future<std::vector<Bitmap>> next = read_ahead(0);
     for (std::size_t begin = 0; begin < pictures_.size; begin += batches_.size) {
-      const std::vector<Image> batch = next.get();
+      const std::vector<Bitmap> batch = next.get();
       if (begin + batches_.size < pictures_.size) next = read_ahead(begin + batches_.size);
       InNetwork current{begin, batch.size(), network_.begin(batch)};
       if (last.pending) finish(last);
@@ -70,10 +70,10 @@ class BatchPipeline {
     std::unique_ptr<PendingFeatures> pending;
   };
 
-  [[nodiscard]] std::future<std::vector<Image>> read_ahead(std::size_t begin) const {
+  [[nodiscard]] std::future<std::vector<Bitmap>> read_ahead(std::size_t begin) const {
     return std::async(std::launch::async, [this, begin] {
       constexpr std::size_t pictures_at_once = 4;
-      std::vector<Image> batch(std::min(batches_.size, pictures_.size - begin));
+      std::vector<Bitmap> batch(std::min(batches_.size, pictures_.size - begin));
       parallel_for(batches_.threads, batch.size(), pictures_at_once,
                    [&](std::size_t first, std::size_t last, unsigned) {
                      for (std::size_t i = first; i < last; ++i)
@@ -114,17 +114,17 @@ Embedder::Embedder(Backbone& network, std::vector<View> views, SizeRule rule)
   for (auto& [size, members] : by_size) views_of_one_size_.push_back(std::move(members));
 }
 
-std::vector<Image> Embedder::seen(const Image& picture) const {
-  std::vector<Image> seen;
+std::vector<Bitmap> Embedder::seen(const Bitmap& picture) const {
+  std::vector<Bitmap> seen;
   seen.reserve(views_.size());
   for (const View& view : views_) seen.push_back(apply(view, picture, rule_));
   return seen;
 }
 
-std::vector<std::uint16_t> Embedder::embed(std::vector<Image> seen, const std::string& where) {
+std::vector<std::uint16_t> Embedder::embed(std::vector<Bitmap> seen, const std::string& where) {
   std::vector<std::uint16_t> features(seen.size() * dim());
   for (const std::vector<std::size_t>& members : views_of_one_size_) {
-    std::vector<Image> batch;
+    std::vector<Bitmap> batch;
     batch.reserve(members.size());
     for (const std::size_t v : members) batch.push_back(std::move(seen[v]));
     std::vector<float> rows(batch.size() * dim());
@@ -137,7 +137,7 @@ std::vector<std::uint16_t> Embedder::embed(std::vector<Image> seen, const std::s
 
 std::vector<std::uint16_t> Embedder::embed(const PictureList& pictures, const View& view,
                                            const Batches& batches) {
-  if (batches.size == 0) throw usage_error("a batch has at least one picture");
+  if (batches.size == 0) throw usage_error("a batch needs at least one picture");
   return BatchPipeline(network_, pictures, view, rule_, batches).run();
 }
 

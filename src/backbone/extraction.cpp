@@ -23,8 +23,8 @@
 #include "deepvoro/core/version.hpp"
 #include "deepvoro/features/npy.hpp"
 #include "deepvoro/features/store.hpp"
-#include "deepvoro/image/bad_pictures.hpp"
-#include "deepvoro/image/dataset.hpp"
+#include "deepvoro/picture/bad_pictures.hpp"
+#include "deepvoro/picture/collection.hpp"
 #include "features/store_files.hpp"
 
 namespace deepvoro {
@@ -45,20 +45,20 @@ struct BadPicture {
 class SplitPictures {
  public:
   SplitPictures(const fs::path& collection, std::atomic<std::int64_t>& cache_bytes_left)
-      : dataset_(ImageDataset::open(collection)),
-        cache_(dataset_.size()),
+      : collection_(PictureCollection::open(collection)),
+        cache_(collection_.size()),
         cache_bytes_left_(cache_bytes_left) {
-    for (std::size_t i = 0; i < dataset_.size(); ++i) usable_.push_back(i);
+    for (std::size_t i = 0; i < collection_.size(); ++i) usable_.push_back(i);
   }
 
-  [[nodiscard]] const ImageDataset& dataset() const { return dataset_; }
+  [[nodiscard]] const PictureCollection& collection() const { return collection_; }
   [[nodiscard]] std::size_t size() const { return usable_.size(); }
   [[nodiscard]] const std::vector<BadPicture>& bad() const { return bad_; }
 
   [[nodiscard]] std::vector<std::int64_t> labels() const {
     std::vector<std::int64_t> labels;
     for (const std::size_t i : usable_)
-      labels.push_back(static_cast<std::int64_t>(dataset_.label(i)));
+      labels.push_back(static_cast<std::int64_t>(collection_.label(i)));
     return labels;
   }
 
@@ -66,21 +66,22 @@ class SplitPictures {
   [[nodiscard]] PictureList list() {
     return {.size = usable_.size(),
             .read = [this](std::size_t row) { return read(usable_[row]); },
-            .where = [this](std::size_t row) { return dataset_.name(usable_[row]); }};
+            .where = [this](std::size_t row) { return collection_.name(usable_[row]); }};
   }
 
   // Tries them all, and leaves out those that cannot be read.
   void leave_out_bad(unsigned threads) {
     constexpr std::size_t pictures_at_once = 16;
     BadPictures found(BadPictures::Policy::skip);
-    parallel_for(threads, dataset_.size(), pictures_at_once,
+    parallel_for(threads, collection_.size(), pictures_at_once,
                  [&](std::size_t begin, std::size_t end, unsigned) {
                    for (std::size_t i = begin; i < end; ++i)
-                     if (std::optional<Image> image = found.read(dataset_, i))
-                       keep(i, std::make_shared<const Image>(std::move(*image)));
+                     if (std::optional<Bitmap> bitmap = found.read(collection_, i))
+                       keep(i, std::make_shared<const Bitmap>(std::move(*bitmap)));
                  });
     std::vector<BadPicture> bad;
-    for (const auto& [index, reason] : found.list()) bad.push_back({dataset_.name(index), reason});
+    for (const auto& [index, reason] : found.list())
+      bad.push_back({collection_.name(index), reason});
     leave_out(std::move(bad));
   }
 
@@ -88,35 +89,35 @@ class SplitPictures {
     bad_ = std::move(bad);
     std::set<std::string> names;
     for (const BadPicture& one : bad_) names.insert(one.name);
-    std::erase_if(usable_, [&](std::size_t i) { return names.contains(dataset_.name(i)); });
+    std::erase_if(usable_, [&](std::size_t i) { return names.contains(collection_.name(i)); });
   }
 
  private:
-  [[nodiscard]] std::shared_ptr<const Image> read(std::size_t i) {
+  [[nodiscard]] std::shared_ptr<const Bitmap> read(std::size_t i) {
     if (cache_[i]) return cache_[i];
-    auto image = std::make_shared<const Image>(dataset_.read(i));
-    keep(i, image);
-    return image;
+    auto bitmap = std::make_shared<const Bitmap>(collection_.read(i));
+    keep(i, bitmap);
+    return bitmap;
   }
 
-  void keep(std::size_t i, std::shared_ptr<const Image> image) {
-    const auto bytes = static_cast<std::int64_t>(image->pixels.size());
+  void keep(std::size_t i, std::shared_ptr<const Bitmap> bitmap) {
+    const auto bytes = static_cast<std::int64_t>(bitmap->pixels.size());
     if (cache_bytes_left_.fetch_sub(bytes) >= bytes)
-      cache_[i] = std::move(image);
+      cache_[i] = std::move(bitmap);
     else
       cache_bytes_left_.fetch_add(bytes);
   }
 
-  ImageDataset dataset_;
+  PictureCollection collection_;
   std::vector<std::size_t> usable_;
   std::vector<BadPicture> bad_;
-  std::vector<std::shared_ptr<const Image>> cache_;
+  std::vector<std::shared_ptr<const Bitmap>> cache_;
   std::atomic<std::int64_t>& cache_bytes_left_;
 };
 
 std::map<std::string, fs::path> collections_of(const Extraction& request) {
   if (!request.split.empty() && !is_split_name(request.split))
-    throw usage_error(fmt::format("'{}' is no split; they are base, val and novel", request.split));
+    throw usage_error(fmt::format("'{}' is not a split; use base, val or novel", request.split));
   std::map<std::string, fs::path> splits = split_collections(request.pictures);
   if (splits.empty()) return {{request.split.empty() ? "novel" : request.split, request.pictures}};
   if (request.split.empty()) return splits;
@@ -144,7 +145,7 @@ class Extractor {
         backbone_(backbone),
         embedder_(backbone, request.views, request.size_rule),
         progress_(progress) {
-    if (request.batch == 0) throw usage_error("a batch has at least one picture");
+    if (request.batch == 0) throw usage_error("a batch needs at least one picture");
     for (const auto& [split, path] : collections_of(request))
       splits_.try_emplace(split, path, cache_bytes_left_);
   }
@@ -191,8 +192,9 @@ class Extractor {
   void begin_again() const {
     for (const auto& entry : fs::directory_iterator(request_.out))
       if (!is_split_name(entry.path().filename().string()))
-        throw data_error(fmt::format("{}: is no feature store and not empty; choose another `out`",
-                                     request_.out.string()));
+        throw data_error(
+            fmt::format("{}: is not empty and not a feature store; choose another `out`",
+                        request_.out.string()));
   }
 
   void go_on() {
@@ -208,10 +210,10 @@ class Extractor {
     const json here = made_from();
     for (const auto& [key, value] : here.items())
       if (key != "version" && provenance_.value(key, json()) != value)
-        throw data_error(fmt::format(
-            "{}: holds features made with another {}; features of different origin do not mix, so "
-            "choose another `out`",
-            request_.out.string(), key));
+        throw data_error(
+            fmt::format("{}: holds features made with another {}; features of different origin "
+                        "cannot be mixed; choose another `out`",
+                        request_.out.string(), key));
     if (store.dim() != backbone_.dim())
       throw data_error(fmt::format("{}: holds features of {} dimensions, but the network has {}",
                                    request_.out.string(), store.dim(), backbone_.dim()));
@@ -234,7 +236,7 @@ class Extractor {
     json data = json::object();
     json skipped = json::object();
     for (const auto& [split, pictures] : splits_) {
-      data[split] = pictures.dataset().sha256();
+      data[split] = pictures.collection().sha256();
       for (const BadPicture& bad : pictures.bad())
         skipped[split].push_back({{"name", bad.name}, {"reason", bad.reason}});
     }
@@ -293,7 +295,7 @@ class Extractor {
   void write_description() const {
     std::map<std::string, FeatureStore::Split> splits;
     for (const auto& [split, pictures] : splits_)
-      splits[split] = {.samples = pictures.size(), .classes = pictures.dataset().classes()};
+      splits[split] = {.samples = pictures.size(), .classes = pictures.collection().classes()};
     write_store_description(request_.out, {.dim = backbone_.dim(),
                                            .views = views_,
                                            .splits = std::move(splits),

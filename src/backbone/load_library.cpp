@@ -33,7 +33,7 @@ const BackboneLibrary* load() {
   const fs::path file = library_folder() / kLibraryName;
   if (!fs::exists(file))
     throw data_error(
-        fmt::format("{}: is not there, and networks need it; apt-get install libtorch-dev, then "
+        fmt::format("{}: is missing, and networks need it; apt-get install libtorch-dev, then "
                     "build again with -DDEEPVORO_BACKBONE=ON ('make build' does both)",
                     file.string()));
   let_waiting_threads_sleep();
@@ -45,7 +45,7 @@ const BackboneLibrary* load() {
                     file.string(), last_failure()));
   void* symbol = ::dlsym(library, kFactoryName);
   if (symbol == nullptr)
-    throw data_error(fmt::format("{}: is of another version; build again", file.string()));
+    throw data_error(fmt::format("{}: has another version; build again", file.string()));
   return reinterpret_cast<const BackboneLibrary* (*)()>(symbol)();
 }
 

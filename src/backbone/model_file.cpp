@@ -75,7 +75,7 @@ std::string description_json(const ModelDescription& description) {
 ModelDescription parse_description(const std::string& text, const std::string& where) {
   const json document = parse_json(text);
   if (!document.is_object() || document.value("format", json()) != "deepvoro-model")
-    throw data_error(fmt::format("{}: is not described as a model of deepvoro", where));
+    throw data_error(fmt::format("{}: is not a model of deepvoro", where));
   const JsonFields fields(document, where);
   if (fields.whole("version", 1) != 1) fields.fail("version", "must be 1");
   ModelDescription description;

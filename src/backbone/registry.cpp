@@ -102,7 +102,7 @@ fs::path backbone_file(const std::string& name_or_path) {
     throw data_error(fmt::format(
         "no backbone '{0}' is installed; run: deepvoro backbone install {0}", name_or_path));
   throw data_error(fmt::format(
-      "'{}' is no file and no backbone that is installed; 'deepvoro backbone list' shows them",
+      "'{}' is neither a file nor an installed backbone; 'deepvoro backbone list' shows those",
       name_or_path));
 }
 

@@ -10,8 +10,8 @@
 #include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/image/dataset.hpp"
-#include "deepvoro/image/resize.hpp"
+#include "deepvoro/picture/collection.hpp"
+#include "deepvoro/picture/resize.hpp"
 
 namespace deepvoro {
 namespace {
@@ -27,7 +27,7 @@ bool turns(Procedure procedure) {
 }  // namespace
 
 Procedure procedure_named(const std::string& name) {
-  return value_named<Procedure>(name, kProcedureNames, "'{}' is no procedure; they are {}");
+  return value_named<Procedure>(name, kProcedureNames, "'{}' is not a procedure; use one of {}");
 }
 
 const char* name(Procedure procedure) {
@@ -52,13 +52,13 @@ void check(const TrainingOptions& options) {
   if (!(options.jitter >= 0 && options.jitter < 1))
     throw usage_error("`jitter` must be from 0 to below 1");
   if (options.all_turns && !turns(options.procedure))
-    throw usage_error(fmt::format("`all_turns`: {} turns no pictures; rotation and s2m2 do",
+    throw usage_error(fmt::format("`all_turns`: {} does not rotate pictures; rotation and s2m2 do",
                                   name(options.procedure)));
   if (!(options.dropout >= 0 && options.dropout < 1))
     throw usage_error("`dropout` must be from 0 to below 1");
   if (options.dropout > 0 && options.architecture.name != "wrn-28-10")
     throw usage_error(
-        fmt::format("`dropout`: {} has none, only wrn-28-10 has", options.architecture.name));
+        fmt::format("`dropout`: {} has none; only wrn-28-10 does", options.architecture.name));
   if (!(options.average >= 0 && options.average < 1))
     throw usage_error("`average` must be from 0 to below 1");
   const std::size_t least = smallest_input(options.architecture);
@@ -94,26 +94,25 @@ std::size_t kept_side(const TrainingOptions& options) {
   return static_cast<std::size_t>(std::ceil(static_cast<double>(options.size) * factor));
 }
 
-TrainingSet read_training_set(const std::filesystem::path& collection,
-                              const TrainingOptions& options) {
-  const ImageDataset dataset = ImageDataset::open(collection);
+TrainingSet read_training_set(const std::filesystem::path& path, const TrainingOptions& options) {
+  const PictureCollection collection = PictureCollection::open(path);
   TrainingSet set;
   set.side = kept_side(options);
-  set.classes = dataset.classes().size();
-  set.sha256 = dataset.sha256();
+  set.classes = collection.classes().size();
+  set.sha256 = collection.sha256();
   if (set.classes < 2)
-    throw data_error(fmt::format("{}: has pictures of one class; training tells classes apart",
-                                 collection.string()));
+    throw data_error(
+        fmt::format("{}: has pictures of one class; training tells classes apart", path.string()));
   const std::size_t bytes = set.side * set.side * 3;
-  set.pixels.resize(dataset.size() * bytes);
-  set.labels.resize(dataset.size());
-  parallel_for(options.compute.threads, dataset.size(), 16,
+  set.pixels.resize(collection.size() * bytes);
+  set.labels.resize(collection.size());
+  parallel_for(options.compute.threads, collection.size(), 16,
                [&](std::size_t begin, std::size_t end, unsigned) {
                  for (std::size_t i = begin; i < end; ++i) {
-                   const Image image = resized(dataset.read(i), set.side, set.side);
-                   std::ranges::copy(image.pixels,
+                   const Bitmap bitmap = resized(collection.read(i), set.side, set.side);
+                   std::ranges::copy(bitmap.pixels,
                                      set.pixels.begin() + static_cast<std::ptrdiff_t>(i * bytes));
-                   set.labels[i] = static_cast<std::int64_t>(dataset.label(i));
+                   set.labels[i] = static_cast<std::int64_t>(collection.label(i));
                  }
                });
   return set;

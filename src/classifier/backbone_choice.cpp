@@ -17,37 +17,37 @@ constexpr std::size_t kMostLookedAt = 64;
 
 }  // namespace
 
-bool is_drawing(const Image& image) {
+bool is_drawing(const Bitmap& bitmap) {
   constexpr std::uint8_t darkest_white = 247;
   constexpr std::uint8_t lightest_black = 8;
   std::size_t white = 0;
   std::size_t black = 0;
-  for (std::size_t i = 0; i + 2 < image.pixels.size(); i += 3) {
-    const std::uint8_t level = image.pixels[i];
-    if (level != image.pixels[i + 1] || level != image.pixels[i + 2]) return false;
+  for (std::size_t i = 0; i + 2 < bitmap.pixels.size(); i += 3) {
+    const std::uint8_t level = bitmap.pixels[i];
+    if (level != bitmap.pixels[i + 1] || level != bitmap.pixels[i + 2]) return false;
     white += level >= darkest_white ? 1U : 0U;
     black += level <= lightest_black ? 1U : 0U;
   }
-  return 2 * std::max(white, black) >= image.width * image.height;
+  return 2 * std::max(white, black) >= bitmap.width * bitmap.height;
 }
 
-bool is_coloured(const Image& image) {
+bool is_coloured(const Bitmap& bitmap) {
   constexpr int weakest = 48;
   std::size_t strong = 0;
-  for (std::size_t i = 0; i + 2 < image.pixels.size(); i += 3) {
+  for (std::size_t i = 0; i + 2 < bitmap.pixels.size(); i += 3) {
     const auto [low, high] =
-        std::minmax({image.pixels[i], image.pixels[i + 1], image.pixels[i + 2]});
+        std::minmax({bitmap.pixels[i], bitmap.pixels[i + 1], bitmap.pixels[i + 2]});
     strong += high - low >= weakest ? 1U : 0U;
   }
-  return 10 * strong >= image.width * image.height;
+  return 10 * strong >= bitmap.width * bitmap.height;
 }
 
 std::optional<std::string> warning_of_colours(const std::string& backbone, std::size_t coloured,
                                               std::size_t pictures) {
   if (backbone != kOfDrawings || 2 * coloured <= pictures) return std::nullopt;
   return fmt::format(
-      "{} of {} pictures have colours, but {} has seen grey drawings alone; for photographs fit "
-      "with `backbone` {}",
+      "{} of {} pictures have colours, but {} was trained on grey drawings only; for photographs "
+      "fit with `backbone` {}",
       coloured, pictures, kOfDrawings, kOfPhotographs);
 }
 

@@ -6,15 +6,15 @@
 #include <string>
 
 #include "deepvoro/classifier/picture_options.hpp"
-#include "deepvoro/image/picture.hpp"
+#include "deepvoro/picture/picture.hpp"
 
 namespace deepvoro {
 
 // Whether a picture is a drawing: grey, and at least half of it is paper, white or black.
-[[nodiscard]] bool is_drawing(const Image& image);
+[[nodiscard]] bool is_drawing(const Bitmap& bitmap);
 
 // Whether a picture has colours that are none of light or paper: strong ones in a tenth of it.
-[[nodiscard]] bool is_coloured(const Image& image);
+[[nodiscard]] bool is_coloured(const Bitmap& bitmap);
 
 // quickdraw-conv4 for drawings, resnet50 for anything else. Pictures that cannot be read have no
 // say.

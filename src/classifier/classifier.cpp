@@ -24,7 +24,7 @@ void check_views(const std::vector<std::string>& views) {
   std::set<std::string> seen;
   for (const std::string& view : views)
     if (!is_view_name(view) || !seen.insert(view).second)
-      throw usage_error(fmt::format("view '{}' is there twice, or no name of a view", view));
+      throw usage_error(fmt::format("view '{}' appears twice or is not a valid name", view));
 }
 
 Pool members_of(const ClassifierOptions& options, bool is_signed) {

@@ -95,7 +95,7 @@ Calibration read_calibration(const JsonFields& fields) {
 std::vector<std::string> texts(const JsonFields& fields, const char* key) {
   std::vector<std::string> list;
   for (const json& text : fields.list(key)) {
-    if (!text.is_string()) fields.fail(key, "must be a list of texts");
+    if (!text.is_string()) fields.fail(key, "must be a list of strings");
     list.push_back(text);
   }
   return list;
@@ -149,7 +149,7 @@ class Reader {
     const auto hash = file_.metadata().find(kHashKey);
     if (hash == file_.metadata().end() ||
         hash->second != sha256_hex(std::as_bytes(std::span(lines))))
-      throw data_error(fmt::format("{}: is damaged, its hash does not fit; fit it again", where_),
+      throw data_error(fmt::format("{}: is damaged: its hash does not match; fit it again", where_),
                        ErrorCode::damaged_file);
   }
 

@@ -7,7 +7,7 @@
 
 #include "backbone_choice.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/image/view.hpp"
+#include "deepvoro/picture/view.hpp"
 #include "state.hpp"
 
 // What a classifier does with pictures: it looks at them, and goes on with features.
@@ -42,11 +42,11 @@ Classifier Classifier::fit_pictures(const LabelledPictures& pictures, const Pict
   const PictureOptions& looking = options.pictures;
   check_number_of_views(options.views);
   if (pictures.labels.size() != all.size()) throw usage_error("every picture needs one label");
-  if (all.empty()) throw data_error("there are no pictures, so there is nothing to tell apart");
+  if (all.empty()) throw data_error("there are no pictures to learn from");
 
   const BackboneChoice choice = looking.backbone.empty()
                                     ? suitable_backbone(all)
-                                    : BackboneChoice{looking.backbone, "as asked for"};
+                                    : BackboneChoice{looking.backbone, "as requested"};
   if (looking.events.loading) looking.events.loading(choice.name);
   OpenedBackbone backbone = open_backbone(choice.name, looking.device);
   const FeatureOrigin origin = backbone.origin;

@@ -74,13 +74,13 @@ class Measurement {
         confidence_(arena.episodes.size() * shape_.total_queries()),
         correct_(confidence_.size()) {
     if (arena.influence.alpha() != 1)
-      throw usage_error("`calibration` and `open_set` are for `alpha` 1");
+      throw usage_error("`calibration` and `open_set` need `alpha` 1");
     for (const Member& member : members)
       if (member.geometry.as<Voronoi>() == nullptr)
-        throw usage_error("`calibration` and `open_set` are for members without surrogates");
+        throw usage_error("`calibration` and `open_set` need members without surrogates");
     if (request.open_set && arena.store.split(arena.split).classes.size() == shape_.ways)
       throw data_error(fmt::format(
-          "split {} has no class outside of an episode of {} ways, which `open_set` asks for",
+          "split {} has no class outside of an episode of {} ways, which `open_set` needs",
           arena.split, shape_.ways));
   }
 
@@ -194,7 +194,7 @@ class Measurement {
 void check(const ReliabilityRequest& request, Method method) {
   const bool can_be_measured = method == Method::vd || method == Method::deepvoro;
   if (request.asks_for_something() && !can_be_measured)
-    throw usage_error("`calibration` and `open_set` go with methods vd and deepvoro alone");
+    throw usage_error("`calibration` and `open_set` work only with methods vd and deepvoro");
 }
 
 Reliability measure_reliability(const Arena& arena, const Pool& members,

@@ -49,10 +49,10 @@ OpenedBackbone open_backbone_of(const FeatureOrigin& origin, const std::string& 
         "name the model that made its features with `backbone`");
   const std::string& name = elsewhere.empty() ? origin.backbone : elsewhere;
   if (const fs::path file = name; file.is_absolute() && !fs::exists(file))
-    throw data_error(fmt::format(
-        "{}: the backbone that made the classifier's features is not there; name its place with "
-        "`backbone`",
-        name));
+    throw data_error(
+        fmt::format("{}: the backbone that made the classifier's features is missing; say where it "
+                    "is with `backbone`",
+                    name));
   const std::string sha256 = sha256_hex(MappedFile(backbone_file(name)).bytes());
   if (sha256 != origin.sha256)
     throw data_error(fmt::format(

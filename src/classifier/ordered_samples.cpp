@@ -52,7 +52,7 @@ void check_classes_differ(const NamedSamples& part) {
   std::vector<std::string> sorted = part.classes;
   std::ranges::sort(sorted);
   const auto twice = std::ranges::adjacent_find(sorted);
-  if (twice != sorted.end()) throw data_error(fmt::format("the class '{}' is there twice", *twice));
+  if (twice != sorted.end()) throw data_error(fmt::format("the class '{}' appears twice", *twice));
 }
 
 void check_classes_differ_by_more_than_case(const std::vector<std::string>& classes) {
@@ -68,7 +68,7 @@ void check_classes_differ_by_more_than_case(const std::vector<std::string>& clas
                       name));
     const auto [other, is_new] = known.try_emplace(lower_case(name), name);
     if (!is_new)
-      throw data_error(fmt::format("classes '{}' and '{}' differ by case alone; rename one",
+      throw data_error(fmt::format("classes '{}' and '{}' differ only in case; rename one",
                                    other->second, name));
   }
 }
@@ -88,8 +88,8 @@ std::vector<Sample> sorted_samples(std::span<const SamplesPart> parts) {
   const auto twice = std::ranges::adjacent_find(samples, {}, key);
   if (twice != samples.end())
     throw data_error(
-        fmt::format("class '{}' would have '{}' twice, and pictures go by their file names; "
-                    "nothing was done: rename one",
+        fmt::format("class '{}' would have '{}' twice, and pictures are identified by their file "
+                    "names; nothing was changed: rename one",
                     twice->class_name, twice->name));
   return samples;
 }
@@ -126,7 +126,7 @@ NamedSamples ordered(std::span<const SamplesPart> parts, std::size_t views) {
     check_every_class_has_samples(part.of);
   }
   const std::vector<Sample> samples = sorted_samples(parts);
-  if (samples.empty()) throw data_error("there are no samples, so there is nothing to tell apart");
+  if (samples.empty()) throw data_error("there are no samples to learn from");
   for (const Sample& sample : samples) {
     if (all.classes.empty() || all.classes.back() != sample.class_name)
       all.classes.push_back(sample.class_name);

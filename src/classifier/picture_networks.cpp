@@ -10,8 +10,8 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/core/stopwatch.hpp"
-#include "deepvoro/image/decode.hpp"
-#include "deepvoro/image/view.hpp"
+#include "deepvoro/picture/decode.hpp"
+#include "deepvoro/picture/view.hpp"
 #include "features/formats/half.hpp"
 
 namespace deepvoro {
@@ -27,7 +27,7 @@ std::vector<View> parsed(const std::vector<std::string>& names) {
 }
 
 Error with_advice(const Error& error) {
-  return data_error(fmt::format("{}; `skip_bad` leaves such pictures out", error.what()));
+  return data_error(fmt::format("{}; `skip_bad` skips such pictures", error.what()));
 }
 
 // Before hours of work that such a file would end.
@@ -41,7 +41,7 @@ void check_kinds(std::span<const Picture> pictures) {
 }
 
 struct SeenPicture {
-  std::vector<Image> views;
+  std::vector<Bitmap> views;
   std::string reason;  // why it could not be read; empty if it could
 };
 
@@ -99,7 +99,7 @@ void PictureNetworks::look_at(std::span<const Picture> pictures, std::size_t at_
          .skipped = std::move(run.skipped),
          .warning = warning_of_colours(backbone_.origin.backbone, run.coloured, readable),
          .seconds = looking.seconds()});
-  if (readable == 0) throw data_error("not one of the pictures can be read");
+  if (readable == 0) throw data_error("none of the pictures can be read");
 }
 
 SeenPictures PictureNetworks::look_at_some(Run& run, std::size_t begin, std::size_t end) {

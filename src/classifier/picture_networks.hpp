@@ -12,7 +12,7 @@
 
 #include "deepvoro/backbone/embedder.hpp"
 #include "deepvoro/classifier/picture_options.hpp"
-#include "deepvoro/image/picture.hpp"
+#include "deepvoro/picture/picture.hpp"
 #include "opened_backbone.hpp"
 
 namespace deepvoro {

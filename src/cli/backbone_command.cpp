@@ -94,22 +94,22 @@ void InstallCommand::run() const {
   const Installation installation = install_backbone(name, from, progress);
   bar.reset();
   fmt::print("{}: {}\n", installation.file.string(),
-             installation.was_there ? "is there already" : "installed");
+             installation.was_there ? "is already installed" : "installed");
 }
 
 }  // namespace
 
 void add_backbone_command(CLI::App& program) {
-  CLI::App* backbone =
-      program.add_subcommand("backbone", "networks that go by a name: what is there, and more");
+  CLI::App* backbone = program.add_subcommand(
+      "backbone", "networks that are referred to by name: list them, install more");
   backbone->require_subcommand(1);
   backbone->footer("\nExamples:\n  deepvoro backbone list\n  deepvoro backbone install resnet50");
   CLI::App* listing = backbone->add_subcommand(
-      "list", "networks that are there, with input size, preprocessing and licence");
+      "list", "list the installed networks with input size, preprocessing and licence");
   listing->footer("\nExample:\n  deepvoro backbone list");
   listing->callback(list);
   auto command = std::make_shared<InstallCommand>();
-  CLI::App* install = backbone->add_subcommand("install", "get a network and keep it");
+  CLI::App* install = backbone->add_subcommand("install", "fetch and install a network");
   install->footer(kInstallFooter);
   install
       ->add_option("NAME", command->name,

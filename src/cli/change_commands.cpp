@@ -126,8 +126,7 @@ void add_change_commands(CLI::App& program) {
   app->add_option("CLASSIFIER", add->classifier, "file made by deepvoro fit")->required();
   app->add_option("CLASS", add->class_name, "name of the class")->required();
   app->add_option("PICTURE", add->pictures, "pictures of it, or a feature store")->required();
-  add->flags.add_to(*app,
-                    "where the model lies that the classifier was fitted with, if it was moved");
+  add->flags.add_to(*app, "path of the model that the classifier was fitted with, if it was moved");
   app->callback([add] { add->run(); });
 
   auto remove = std::make_shared<RemoveCommand>();

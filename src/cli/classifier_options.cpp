@@ -34,23 +34,22 @@ std::vector<std::string> expanded(const std::string& word) {
     names.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
   if (names.empty())
-    throw data_error(
-        fmt::format("{}: no file has such a name; check the folder and the ending", word));
+    throw data_error(fmt::format("{}: no file matches; check the folder and the extension", word));
   return names;
 }
 
 std::string calibration_text(const Classifier& classifier) {
   const Calibration& calibration = classifier.calibration();
   if (classifier.classes().size() < 2)
-    return "one class: it is the answer to every picture, also with --reject";
+    return "one class: it is the answer for every picture, even with --reject";
   const std::string numbers =
       fmt::format("temperature {:.4g}, unknown beyond a mean distance of {:.4g}",
                   calibration.temperature, -calibration.threshold);
   if (calibration.source == CalibrationSource::distances)
-    return numbers + ": shares of the distances between classes, as no class has two pictures";
+    return numbers + ": from the distances between classes, because no class has two pictures";
   return fmt::format(
-      "left out one at a time, {} of {} pictures ({:.1f} %) find their class with one example "
-      "fewer\nso chosen: {}",
+      "left out one at a time, {} of {} pictures ({:.1f} %) are classified correctly, with one "
+      "example fewer\nchosen from that: {}",
       calibration.correct, calibration.samples,
       100.0 * static_cast<double>(calibration.correct) / static_cast<double>(calibration.samples),
       numbers);
@@ -61,11 +60,11 @@ std::string calibration_text(const Classifier& classifier) {
 void PictureFlags::add_to(CLI::App& app, const std::string& backbone_help) {
   app.add_option("--backbone", looking.backbone, backbone_help);
   app.add_option("--device", looking.device,
-                 "cpu or cuda, which is faster and rounds features otherwise")
+                 "cpu, or cuda, which is faster and rounds features differently")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  app.add_option("--split", split, "split of a feature store [the only one, or else novel]");
-  app.add_flag("--skip-bad", looking.skip_bad, "leave out pictures that cannot be read");
+  app.add_option("--split", split, "split of a feature store [the only one, otherwise novel]");
+  app.add_flag("--skip-bad", looking.skip_bad, "skip pictures that cannot be read");
   add_threads_option(app, looking.threads);
 }
 
@@ -79,7 +78,7 @@ std::vector<Picture> pictures_named(const std::vector<std::string>& words) {
   for (const std::string& word : words)
     for (const std::string& path : word == "-" ? lines_of_input() : expanded(word))
       for (Picture& picture : pictures_at(path)) pictures.push_back(std::move(picture));
-  if (pictures.empty()) throw data_error("no pictures are named on the standard input");
+  if (pictures.empty()) throw data_error("no pictures are named on standard input");
   return pictures;
 }
 

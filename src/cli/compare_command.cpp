@@ -14,7 +14,7 @@
 namespace deepvoro {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kCompareFooter = R"(
 With one file, its methods are compared with its first one, within each number of shots. With two,
 B is compared with A, within each number of shots: a single result of B with every one of A, several
 with those of the same method.
@@ -45,7 +45,7 @@ std::string side(const RecordedResult& result) {
 void print(const Comparison& comparison) {
   const RecordedResult& a = comparison.a;
   fmt::print(
-      "{}, split {}: {}-way {}-shot, {} queries a class, {} episodes, seed {}, protocol {}\n",
+      "{}, split {}: {}-way {}-shot, {} queries per class, {} episodes, seed {}, protocol {}\n",
       a.store_path, a.split, a.shape.ways, a.shape.shots, a.shape.queries,
       a.episode_accuracy.size(), a.seed, a.protocol);
   fmt::print("A      {:<14} {}\n", with_interval(comparison.accuracy_a), side(a));
@@ -59,8 +59,9 @@ void print(const Comparison& comparison) {
   fmt::print("{}\n", comparison.verdict());
 }
 
-void print_row(const std::string& method, const std::string& shots, const std::string& accuracy,
-               const std::string& difference, const std::string& p) {
+void print_comparison_row(const std::string& method, const std::string& shots,
+                          const std::string& accuracy, const std::string& difference,
+                          const std::string& p) {
   print_line(
       fmt::format("{:<12}{:>5}  {:<13}  {:<23}  {}", method, shots, accuracy, difference, p));
 }
@@ -69,7 +70,7 @@ void print_row(const std::string& method, const std::string& shots, const std::s
 void print_table(const std::vector<Comparison>& comparisons) {
   const auto episodes = [](const RecordedResult& a) {
     return fmt::format(
-        "{}, split {}: {}-way, {} queries a class, {} episodes, seed {}, protocol {}\n",
+        "{}, split {}: {}-way, {} queries per class, {} episodes, seed {}, protocol {}\n",
         a.store_path, a.split, a.shape.ways, a.shape.queries, a.episode_accuracy.size(), a.seed,
         a.protocol);
   };
@@ -82,13 +83,14 @@ void print_table(const std::vector<Comparison>& comparisons) {
       if (shown != episodes(a)) {
         shown = episodes(a);
         fmt::print("{}", shown);
-        print_row("method", "shots", "accuracy %", "difference to the first", "t-test p");
+        print_comparison_row("method", "shots", "accuracy %", "difference to the first",
+                             "t-test p");
       }
-      print_row(a.method, shots, with_interval(comparison.accuracy_a), "", "");
+      print_comparison_row(a.method, shots, with_interval(comparison.accuracy_a), "", "");
     }
-    print_row(comparison.b.method, shots, with_interval(comparison.accuracy_b),
-              with_interval(comparison.difference, true),
-              comparison.t_test ? chance(comparison.t_test->p) : "one episode");
+    print_comparison_row(comparison.b.method, shots, with_interval(comparison.accuracy_b),
+                         with_interval(comparison.difference, true),
+                         comparison.t_test ? chance(comparison.t_test->p) : "one episode");
   }
 }
 
@@ -110,8 +112,9 @@ void CompareCommand::run() const {
 void add_compare_command(CLI::App& program) {
   auto command = std::make_shared<CompareCommand>();
   CLI::App* app = program.add_subcommand(
-      "compare", "paired difference of results on the same episodes, and whether it is real");
-  app->footer(kFooter);
+      "compare",
+      "paired difference of results on the same episodes, and whether it is significant");
+  app->footer(kCompareFooter);
   app->add_option("A", command->a, "result file written by deepvoro evaluate --json")->required();
   app->add_option("B", command->b, "another one, compared with A");
   app->add_option("--json", command->json, "write the comparison to this file");

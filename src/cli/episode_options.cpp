@@ -17,7 +17,7 @@ CLI::Validator whole_number() {
             const auto parsed = std::from_chars(text.data(), end, value);
             if (parsed.ptr != end || parsed.ec == std::errc::invalid_argument)
               return fmt::format("'{}' is not a whole number of 0 or more", text);
-            return parsed.ec == std::errc() ? "" : fmt::format("'{}' is too large a number", text);
+            return parsed.ec == std::errc() ? "" : fmt::format("'{}' is too large", text);
           },
           ""};
 }
@@ -30,11 +30,11 @@ EpisodePlan EpisodeOptions::resolved() const {
 
 void add_episode_options(CLI::App& app, EpisodeOptions& options, const std::string& seed_help) {
   EpisodePlan& plan = options.plan;
-  app.add_option("--ways,--n-way,--n_ways", plan.shape.ways, "classes in an episode")
+  app.add_option("--ways,--n-way,--n_ways", plan.shape.ways, "classes per episode")
       ->check(whole_number())
       ->capture_default_str();
   app.add_option("--queries,--n-query,--n_queries", plan.shape.queries,
-                 "samples of each class to be classified")
+                 "samples per class to classify")
       ->check(whole_number())
       ->capture_default_str();
   app.add_option("--episodes,--n-tasks,--n_runs", plan.count, "number of episodes")

@@ -20,7 +20,7 @@
 namespace deepvoro {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kEvaluateFooter = R"(
 Ensembles: vd (nearest prototype, first view), deepvoro (every view x eight transformations),
 deepvoro++ (the same with surrogate representation; needs the split base), plda (every view,
 whitened by the base classes; needs the split base). The view 'mean' is the mean of all views.
@@ -161,7 +161,7 @@ void EvaluateCommand::run() const {
 
   const EpisodePlan& plan = episodes.plan;
   fmt::print(
-      "{}, split {}: {}-way, {} queries a class, {} episodes, seed {}, protocol {}, scheme {}\n",
+      "{}, split {}: {}-way, {} queries per class, {} episodes, seed {}, protocol {}, scheme {}\n",
       store, series.common.split, plan.shape.ways, plan.shape.queries, plan.count, plan.seed,
       episodes.protocol, scheme);
   print_table(results);
@@ -179,15 +179,16 @@ void add_evaluate_command(CLI::App& program) {
 
   CLI::App* app = program.add_subcommand(
       "evaluate", "accuracy of methods on few-shot episodes drawn from a feature store");
-  app->footer(kFooter);
+  app->footer(kEvaluateFooter);
   app->add_option("STORE", command->store, "feature store (a folder)")->required();
   app->add_option("--method", series.methods,
                   "vd, power-lr, voronoi-lr, deepvoro--, deepvoro, deepvoro++, simpleshot, pt-ncm, "
-                  "s2m2, dc, plda; several with commas are compared with the first")
+                  "s2m2, dc, plda; several, separated by commas, are compared with the first")
       ->required()
       ->delimiter(',')
       ->allow_extra_args(false);
-  app->add_option(kShotsNames, series.shots, "labelled samples of each class; several with commas")
+  app->add_option(kShotsNames, series.shots,
+                  "labelled samples per class; several separated by commas")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(whole_number())
@@ -219,7 +220,7 @@ void add_evaluate_command(CLI::App& program) {
   app->add_flag("--calibration", request.reliability.calibration,
                 "of vd and deepvoro: how far the probabilities of a classifier can be trusted");
   app->add_flag("--open-set", request.reliability.open_set,
-                "of vd and deepvoro: how well queries of other classes are told apart");
+                "of vd and deepvoro: how well queries of unknown classes are recognised");
   add_threads_option(*app, request.threads);
   app->add_option("--json", command->json, "write the result to this file");
   app->add_option("--scores", command->scores,

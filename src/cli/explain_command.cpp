@@ -18,7 +18,7 @@ namespace {
 using nlohmann::ordered_json;
 using Parts = std::vector<Explanation::Part>;
 
-constexpr const char* kFooter = R"(
+constexpr const char* kExplainFooter = R"(
 Shown are the distance beside the one beyond which a picture is unknown, the influence of every class (minus its distance),
 how views and transformations voted, and the nearest pictures. Distances are means over the members.
 
@@ -167,15 +167,15 @@ void ExplainCommand::run() {
 
 void add_explain_command(CLI::App& program) {
   auto command = std::make_shared<ExplainCommand>();
-  CLI::App* app = program.add_subcommand("explain", "tell why a picture got its class");
-  app->footer(kFooter);
+  CLI::App* app = program.add_subcommand("explain", "explain why a picture got its class");
+  app->footer(kExplainFooter);
   app->add_option("CLASSIFIER", command->classifier, "file made by deepvoro fit")->required();
   app->add_option("PICTURE", command->picture, "picture to explain")->required();
   app->add_option("--neighbours", command->neighbours, "nearest pictures to show")
       ->capture_default_str();
   app->add_flag("--json", command->as_json, "as JSON, with the influence of every class");
-  command->flags.add_to(
-      *app, "where the model lies that the classifier was fitted with, if it was moved");
+  command->flags.add_to(*app,
+                        "path of the model that the classifier was fitted with, if it was moved");
   app->callback([command] { command->run(); });
 }
 

@@ -17,7 +17,7 @@
 namespace deepvoro {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kExtractFooter = R"(
 PICTURES is a collection of pictures (a folder per class, a .tar, .tar.gz or .zip of one, a .json or
 .csv list, an idx file) or a folder
 that holds base, val and novel, each such a collection. Interrupted, the same command goes on where it
@@ -65,7 +65,7 @@ void ExtractCommand::run() {
 
   for (const std::string& skipped : result.skipped) fmt::print(stderr, "skipped {}\n", skipped);
   if (result.views_before > 0)
-    fmt::print(stderr, "{} of {} views were there already\n", result.views_before,
+    fmt::print(stderr, "{} of {} views already existed\n", result.views_before,
                request.views.size());
   fmt::print("{}: {} {} of {} dimensions added", request.out.string(), result.views_made,
              result.views_made == 1 ? "view" : "views", backbone->dim());
@@ -81,38 +81,37 @@ void ExtractCommand::run() {
 void add_extract_command(CLI::App& program) {
   auto command = std::make_shared<ExtractCommand>();
   Extraction& request = command->request;
-  CLI::App* app =
-      program.add_subcommand("extract", "make a feature store of pictures with a network");
-  app->footer(kFooter);
+  CLI::App* app = program.add_subcommand(
+      "extract", "extract features of pictures with a network, into a feature store");
+  app->footer(kExtractFooter);
   app->add_option("PICTURES", request.pictures, "pictures: a collection, or a folder of splits")
       ->required();
   app->add_option("--model", command->model,
                   "name of an installed backbone, model file of deepvoro train, or a TorchScript "
                   "module (.ts, .pt, .pth)")
       ->required();
-  app->add_option("--out", request.out, "feature store to make or to go on with")->required();
-  app->add_option(
-         "--views", command->views,
-         "64 (all), 16 (sizes and flips), 8 (turns and flips of one size), 4 (flips of two close "
-         "sizes), 1, or names with commas")
+  app->add_option("--out", request.out, "feature store to create or to continue")->required();
+  app->add_option("--views", command->views,
+                  "64 (all), 16 (sizes and flips), 8 (turns and flips of one size), 4 (flips of "
+                  "two close sizes), 1, or names separated by commas")
       ->capture_default_str();
   app->add_option("--split", request.split,
-                  "split that a single collection is, or the only one to take [novel; all]");
+                  "split of a single collection, or the only split to extract [novel; all]");
   app->add_option("--size-rule", command->size_rule,
-                  "release: the view's size cut out of 1.15 times it; paper: 84 cut out of the "
-                  "view's size")
+                  "release: crop the view's size from 1.15 times that size; paper: crop 84 from "
+                  "the view's size")
       ->check(CLI::IsMember({"release", "paper"}))
       ->capture_default_str();
   app->add_option("--size", command->size,
                   "size of the first view [what the model was trained on; TorchScript: 224]")
       ->check(whole_number());
-  app->add_option("--batch", request.batch, "pictures at a time")
+  app->add_option("--batch", request.batch, "pictures per batch")
       ->check(whole_number())
       ->capture_default_str();
   app->add_option("--device", command->compute.device, "cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  app->add_flag("--skip-bad", request.skip_bad, "leave out pictures that cannot be read");
+  app->add_flag("--skip-bad", request.skip_bad, "skip pictures that cannot be read");
   command->compute.threads = available_threads();
   app->add_option("--threads", command->compute.threads, "threads")
       ->check(whole_number())

@@ -15,7 +15,7 @@
 namespace deepvoro {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kFitFooter = R"(
 SUPPORT is a folder with a folder of pictures for each class (or another collection that 'deepvoro extract' reads), or a
 feature store. One picture per class is enough; numbers may differ.
 
@@ -44,7 +44,7 @@ Classifier FitCommand::of_store() const {
   const FeatureStore store{support};
   store.refuse_output_inside("--out", out);
   if (!flags.looking.backbone.empty())
-    throw usage_error("--backbone: a feature store has its features already");
+    throw usage_error("--backbone: a feature store already has features");
   return Classifier::fit(store, flags.split, fit.pool, flags.looking.threads);
 }
 
@@ -80,14 +80,14 @@ void FitCommand::run() {
 
 void add_fit_command(CLI::App& program) {
   auto command = std::make_shared<FitCommand>();
-  CLI::App* app =
-      program.add_subcommand("fit", "make a classifier of a few pictures of each class");
-  app->footer(kFooter);
-  app->add_option("SUPPORT", command->support, "pictures with a class each, or a feature store")
+  CLI::App* app = program.add_subcommand("fit", "make a classifier from a few pictures per class");
+  app->footer(kFitFooter);
+  app->add_option("SUPPORT", command->support,
+                  "a folder of pictures per class or another collection, or a feature store")
       ->required();
   app->add_option("--out", command->out, "classifier file to write (.dv)")->required();
   app->add_option("--views", command->fit.views,
-                  "ways to look at each picture: 1, 4, 8, 16, 64, or names with commas")
+                  "views of each picture: 1, 4, 8, 16, 64, or names separated by commas")
       ->capture_default_str();
   app->add_option("--pool", command->pool,
                   "JSON file of members, instead of every view with the eight transformations");

@@ -51,7 +51,7 @@ ExitCode complain(ExitCode code, std::string message) {
 }
 
 ExitCode complain_of_lost_output() {
-  return complain(bad_data, "the standard output cannot be written; is the disk full?");
+  return complain(bad_data, "standard output cannot be written; is the disk full?");
 }
 
 // A word where a command should be.
@@ -77,8 +77,8 @@ const char* word_advice(const CLI::App& app) {
   const bool takes_lists = std::ranges::any_of(app.get_options(), [](const CLI::Option* option) {
     return !option->get_positional() && option->get_expected_max() > 1;
   });
-  return takes_lists ? " (several values go with commas, as in --shots 1,5)"
-                     : " (a name with spaces goes in quotes)";
+  return takes_lists ? " (separate several values by commas, as in --shots 1,5)"
+                     : " (put a name with spaces in quotes)";
 }
 
 // What the parser found, led by a word it could not place, which is the likelier cause.
@@ -95,8 +95,8 @@ std::string explain(const CLI::App& program, const CLI::ParseError& error) {
   if (!is_flag && app->get_require_subcommand_min() > 0)
     return explain_command(*app, command, unknown.front());
   if (const auto meant = is_flag ? closest_flag(*app, unknown.front()) : std::nullopt)
-    return fmt::format("'{}' is not understood here; did you mean {}?", unknown.front(), *meant);
-  return fmt::format("'{}' is not understood here{}; see {} --help", unknown.front(),
+    return fmt::format("unexpected argument '{}'; did you mean {}?", unknown.front(), *meant);
+  return fmt::format("unexpected argument '{}'{}; see {} --help", unknown.front(),
                      is_flag ? "" : word_advice(*app), command);
 }
 
@@ -157,8 +157,7 @@ int run(int argc, char** argv) {
   } catch (const deepvoro::Error& error) {
     return complain(exit_code(error.kind()), deepvoro::with_flags(error.what()));
   } catch (const std::bad_alloc&) {
-    return complain(internal_failure,
-                    "not enough memory; fewer --episodes, --ways or --queries need less");
+    return complain(internal_failure, "out of memory; try fewer --episodes, --ways or --queries");
   } catch (const std::exception& error) {
     if (std::ferror(stdout) != 0) return complain_of_lost_output();
     return complain(internal_failure, fmt::format("internal error: {}", error.what()));

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* kFooter = R"(
+constexpr const char* kPredictFooter = R"(
 QUERY is a picture, a folder of pictures, a pattern, or - for a list of these on the standard input; or a feature store.
 One row per picture: file, class, and the probability of every class.
 
@@ -110,7 +110,7 @@ std::string PredictCommand::json(const Classifier& fitted, const Answers& answer
 }
 
 void PredictCommand::run() {
-  if (as_json && as_csv) throw usage_error("--json and --csv exclude each other");
+  if (as_json && as_csv) throw usage_error("--json and --csv cannot be combined");
   const Classifier fitted = Classifier::load(classifier);
   const bool store = queries.size() == 1 && is_store(queries.front());
   const Answers answers = store ? of_store(fitted) : of_pictures(fitted);
@@ -121,8 +121,8 @@ void PredictCommand::run() {
 
 void add_predict_command(CLI::App& program) {
   auto command = std::make_shared<PredictCommand>();
-  CLI::App* app = program.add_subcommand("predict", "tell the classes of pictures");
-  app->footer(kFooter);
+  CLI::App* app = program.add_subcommand("predict", "predict the classes of pictures");
+  app->footer(kPredictFooter);
   app->add_option("CLASSIFIER", command->classifier, "file made by deepvoro fit")->required();
   app->add_option("QUERY", command->queries, "pictures, folders, patterns, -, or a feature store")
       ->required();
@@ -130,8 +130,8 @@ void add_predict_command(CLI::App& program) {
   app->add_flag("--json", command->as_json, "a JSON list");
   app->add_flag("--reject", command->reject,
                 "answer 'unknown' where a picture is far from every class");
-  command->flags.add_to(
-      *app, "where the model lies that the classifier was fitted with, if it was moved");
+  command->flags.add_to(*app,
+                        "path of the model that the classifier was fitted with, if it was moved");
   app->callback([command] { command->run(); });
 }
 

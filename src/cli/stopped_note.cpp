@@ -35,7 +35,7 @@ auto set_handler(const std::string& file, const std::string& outcome) {
 StoppedNote::StoppedNote() : before_(set_handler("", "nothing was written")) {}
 
 StoppedNote::StoppedNote(const std::string& file)
-    : before_(set_handler(file, "the same command goes on from " + file)) {}
+    : before_(set_handler(file, "the same command continues from " + file)) {}
 
 StoppedNote::~StoppedNote() {
   std::signal(SIGINT, before_);

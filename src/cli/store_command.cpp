@@ -163,8 +163,8 @@ void run(const CheckOptions& options) {
   for (const std::string& note : check.notes) fmt::print("note: {}\n", with_flags(note));
   for (const std::string& warning : check.warnings)
     fmt::print("warning: {}\n", with_flags(warning));
-  fmt::print("ok: {} files, {} values, all finite; shapes, types and labels fit\n", check.files,
-             check.values);
+  fmt::print("ok: {} files, {} values, all finite; shapes, types and labels are consistent\n",
+             check.files, check.values);
 }
 
 void add_create(CLI::App& store) {

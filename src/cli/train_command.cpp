@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kFooter = R"(
+constexpr const char* kTrainFooter = R"(
 PICTURES is a collection of pictures of the base classes, or a folder that holds base and, to choose the best epoch
 by few-shot accuracy, val. Next to MODEL a log is kept as MODEL.log.csv and MODEL.log.json. Interrupted, the same
 command goes on where it was at most 20 seconds before its end, or at the epoch it was in.
@@ -125,8 +125,8 @@ void TrainCommand::run() {
   check(options);
   const BackboneLibrary& library = backbone_library();
   if (fs::exists(out) && !fs::exists(out + ".partial"))
-    throw data_error(fmt::format(
-        "{}: is there already; delete it to train it again, or choose another --out", out));
+    throw data_error(
+        fmt::format("{}: already exists; delete it to train again, or choose another --out", out));
   { const AtomicFile shows_early_whether_it_can_be_written(out); }
 
   const auto splits = split_collections(pictures);
@@ -166,7 +166,7 @@ void add_train_command(CLI::App& program) {
   auto command = std::make_shared<TrainCommand>();
   TrainingOptions& options = command->options;
   CLI::App* app = program.add_subcommand("train", "train a network on pictures of base classes");
-  app->footer(kFooter);
+  app->footer(kTrainFooter);
   app->add_option("PICTURES", command->pictures,
                   "pictures: a collection, or a folder with base and val")
       ->required();
@@ -177,20 +177,19 @@ void add_train_command(CLI::App& program) {
   const auto whole = [&](const char* name, auto& value, const char* help) {
     return app->add_option(name, value, help)->check(whole_number())->capture_default_str();
   };
-  whole("--epochs", options.epochs, "times that every picture is seen");
-  whole("--batch", options.batch, "pictures in a step");
+  whole("--epochs", options.epochs, "how often every picture is seen");
+  whole("--batch", options.batch, "pictures per step");
   app->add_option("--rate", command->rate, "learning rate at its highest [0.05; adam 0.001]");
-  app->add_option("--weight-decay", options.weight_decay, "pull of the weights towards 0")
-      ->capture_default_str();
+  app->add_option("--weight-decay", options.weight_decay, "weight decay")->capture_default_str();
   app->add_option("--optimiser,--optimizer", command->optimiser, "sgd (with momentum) or adam")
       ->check(CLI::IsMember({"sgd", "adam"}))
       ->capture_default_str();
   app->add_option("--classifier", command->classifier, "linear or cosine")
       ->check(CLI::IsMember({"linear", "cosine"}))
       ->capture_default_str();
-  whole("--size", options.size, "side of the pictures the network sees");
+  whole("--size", options.size, "side of the pictures the network sees, in pixels");
   app->add_option("--width", options.architecture.widths,
-                  "channels of the four blocks of conv4, with commas [64,64,64,64]")
+                  "channels of the four blocks of conv4, separated by commas [64,64,64,64]")
       ->delimiter(',')
       ->allow_extra_args(false);
   whole("--embedding", options.architecture.embedding,
@@ -198,21 +197,22 @@ void add_train_command(CLI::App& program) {
   whole("--first-stride", options.architecture.first_stride,
         "stride of the first convolution; 2 for pictures of twice the size at the same cost");
   app->add_option("--smallest-crop", options.smallest_crop,
-                  "least share of a picture to be cut out")
+                  "smallest share of a picture that a random crop keeps")
       ->capture_default_str();
-  app->add_option("--jitter", options.jitter, "change of brightness, contrast and saturation")
+  app->add_option("--jitter", options.jitter,
+                  "random change of brightness, contrast and saturation")
       ->capture_default_str();
   app->add_flag("--no-flip", command->no_flip, "never mirror pictures");
-  app->add_flag("--all-turns", options.all_turns,
-                "turn a quarter of a batch in all four ways, not each picture in a random one");
-  app->add_option("--dropout", options.dropout,
-                  "share that wide networks drop between two convolutions")
+  app->add_flag(
+      "--all-turns", options.all_turns,
+      "rotate a quarter of a batch in all four ways, instead of each picture in a random one");
+  app->add_option("--dropout", options.dropout, "dropout between the convolutions of wide networks")
       ->capture_default_str();
   app->add_option("--average", options.average,
-                  "share that each step keeps of an average of the weights, which is the network "
-                  "written, such as 0.999; 0 for none")
+                  "decay of the moving average of the weights, which is what is written then, such "
+                  "as 0.999; 0 for none")
       ->capture_default_str();
-  whole("--seed", options.seed, "seed of weights, order and changes of pictures");
+  whole("--seed", options.seed, "seed of the weights, the order and the augmentation");
   whole("--validate-every", options.validate_every, "epochs between validations");
   app->add_option("--device", options.compute.device, "cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}))

@@ -17,7 +17,7 @@
 namespace deepvoro {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kTuneFooter = R"(
 Everything is chosen on episodes of the split val. deepvoro: the best transformations on all views.
 deepvoro++: the best two of them, and for each R the best beta. vd: the best transformation on the
 first view. plda: shrinkage and kappa that are best on the mean of the views, then every view and
@@ -115,10 +115,10 @@ void TuneCommand::run() const {
   bar.reset();
 
   if (result.resumed_steps > 0)
-    fmt::print(stderr, "went on after {} of {} steps, which an earlier run had done\n",
-               result.resumed_steps, result.steps);
+    fmt::print(stderr, "continued after {} of {} steps of an earlier run\n", result.resumed_steps,
+               result.steps);
   fmt::print(
-      "{}, split val: {}-way {}-shot, {} queries a class, {} episodes, seed {}, protocol {}\n",
+      "{}, split val: {}-way {}-shot, {} queries per class, {} episodes, seed {}, protocol {}\n",
       store, plan.shape.ways, plan.shape.shots, plan.shape.queries, plan.count, plan.seed,
       episodes.protocol);
   print_pldas(result);
@@ -136,11 +136,11 @@ void add_tune_command(CLI::App& program) {
   TuningGrid& grid = request.grid;
 
   CLI::App* app = program.add_subcommand("tune", "choose the members of a method on the split val");
-  app->footer(kFooter);
+  app->footer(kTuneFooter);
   app->add_option("STORE", command->store, "feature store (a folder) with a split val")->required();
   app->add_option("--method", command->method, "vd, deepvoro, deepvoro++ or plda")->required();
   app->add_option(kShotsNames, command->episodes.plan.shape.shots,
-                  "labelled samples of each class, as in the evaluation to come")
+                  "labelled samples per class, as in the evaluation to come")
       ->required()
       ->check(one_number_of_shots())
       ->check(whole_number());
@@ -149,7 +149,7 @@ void add_tune_command(CLI::App& program) {
   add_episode_options(*app, command->episodes, "seed of the episodes");
   app->add_option("--top-k", request.top_k, "transformations to take [8; deepvoro++ 2; plda all]")
       ->check(whole_number());
-  add_list(*app, "--views", request.views, "views to take, with commas; every view if not given");
+  add_list(*app, "--views", request.views, "views to take, separated by commas [all]");
   command->lambdas =
       add_list(*app, "--lambdas", grid.lambdas,
                "powers to try; 0 is the logarithm, tried with every one of --biases; plda: 0,0.5,1")

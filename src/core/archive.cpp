@@ -101,7 +101,8 @@ ArchiveReader::Content ArchiveReader::content(std::size_t limit) {
     }
     if (size > limit || before > limit - size)
       throw data_error(fmt::format(
-          "{}: unpacks to too much; unpack it yourself and give the folder instead", where_));
+          "{}: is too large when unpacked; unpack it yourself and give the folder instead",
+          where_));
     content.unpacked.insert(content.unpacked.end(), content.in_place.begin(),
                             content.in_place.end());
     content.in_place = {};
@@ -125,12 +126,12 @@ void ArchiveReader::check_end() const {
   const auto end = file_.last(std::min(file_.size(), kTarBlock));
   if (end.size() < kTarBlock ||
       std::ranges::any_of(end, [](std::byte value) { return value != std::byte{0}; }))
-    throw data_error(fmt::format("{}: ends too early; copy it again", where_));
+    throw data_error(fmt::format("{}: is truncated; copy it again", where_));
 }
 
 void ArchiveReader::fail_damaged() const {
   const char* why = ::archive_error_string(archive_.get());
-  if (why == nullptr) throw data_error(fmt::format("{}: ends too early; copy it again", where_));
+  if (why == nullptr) throw data_error(fmt::format("{}: is truncated; copy it again", where_));
   throw data_error(
       fmt::format("{}: is a damaged archive ({}); copy or make it again", where_, why));
 }

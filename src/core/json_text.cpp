@@ -21,7 +21,7 @@ nlohmann::json read_json(const std::filesystem::path& file) {
   try {
     return json::parse(read_text(file));
   } catch (const json::parse_error& error) {
-    throw data_error(fmt::format("{}: is broken JSON at byte {}", file.string(), error.byte));
+    throw data_error(fmt::format("{}: is not valid JSON at byte {}", file.string(), error.byte));
   } catch (const json::out_of_range&) {
     throw data_error(fmt::format("{}: holds a number that is out of range", file.string()));
   }

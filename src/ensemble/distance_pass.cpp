@@ -11,7 +11,7 @@
 namespace deepvoro {
 namespace {
 
-constexpr std::size_t kRowGrain = 64;
+constexpr std::size_t kRowsPerBlock = 64;
 // Rows that are multiplied with all base prototypes at a time: they stay in the first-level cache.
 constexpr std::size_t kBaseRun = 20;
 // Few enough that a thread stays with a class for a while, enough that no thread waits long.
@@ -88,9 +88,9 @@ void DistancePass<Real>::plan_fitting(std::span<const std::size_t> labels) {
   fit_tasks_.resize(std::max<std::size_t>(batches(), 1));
   const std::span<const SampleIndex> samples = samples_by_class_;
   if (samples_are_prototypes_) {
-    for (std::size_t begin = 0; begin < samples.size(); begin += kRowGrain)
+    for (std::size_t begin = 0; begin < samples.size(); begin += kRowsPerBlock)
       fit_tasks_[0].push_back(
-          {samples.subspan(begin, std::min(kRowGrain, samples.size() - begin)), 0, 0});
+          {samples.subspan(begin, std::min(kRowsPerBlock, samples.size() - begin)), 0, 0});
     return;
   }
   std::ranges::stable_sort(samples_by_class_, {}, [&](SampleIndex row) { return labels[row]; });

@@ -171,7 +171,7 @@ void check_members(const FeatureStore& store, const std::string& split, const Po
                     store.folder().string(), needs_base->geometry.name(), origin));
   if (split == "base")
     throw usage_error(
-        fmt::format("`split` base: the {} members of {} are made of the base classes, so their "
+        fmt::format("`split` base: the {} members of {} are built from the base classes, so their "
                     "accuracy there means nothing; use novel or val",
                     needs_base->geometry.name(), origin));
 }

@@ -440,7 +440,7 @@ std::size_t FittedEnsemble::classes() const {
 
 void FittedEnsemble::influence(std::span<const std::span<const float>> query,
                                std::span<double> out) const {
-  if (out.size() != classes_) throw usage_error("room for one influence a class must be given");
+  if (out.size() != classes_) throw usage_error("room for one influence per class must be given");
   std::vector<MatrixView<const float>> queries;
   for (const std::span<const float> row : query) queries.emplace_back(row.data(), 1, row.size());
   influence_of_block(queries, 0, 1, {out.data(), 1, classes_});
@@ -448,7 +448,7 @@ void FittedEnsemble::influence(std::span<const std::span<const float>> query,
 
 void FittedEnsemble::influence(std::span<const MatrixView<const float>> queries,
                                MatrixView<double> out, unsigned threads) const {
-  if (out.cols() != classes_) throw usage_error("room for one influence a class must be given");
+  if (out.cols() != classes_) throw usage_error("room for one influence per class must be given");
   for (const MatrixView<const float>& view : queries)
     if (view.rows() != out.rows())
       throw usage_error("every view of the queries must have the same number of rows");

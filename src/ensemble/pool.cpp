@@ -84,9 +84,9 @@ Geometry read_geometry(const JsonFields& fields) {
 Member read_member(const json& object, const std::string& where) {
   const JsonFields fields(object, where);
   if (fields.has("head"))
-    throw data_error(
-        fmt::format("{}: is the head {}, which is no member of an ensemble; run it with `method`",
-                    where, object["head"].dump(-1, ' ', false, json::error_handler_t::replace)));
+    throw data_error(fmt::format(
+        "{}: is the head {}, which cannot be a member of an ensemble; run it with `method`", where,
+        object["head"].dump(-1, ' ', false, json::error_handler_t::replace)));
   const std::vector<std::string_view> keys = member_keys();
   for (const auto& [key, unused] : object.items())
     if (std::ranges::find(keys, key) == keys.end())

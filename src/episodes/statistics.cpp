@@ -10,7 +10,7 @@
 namespace deepvoro {
 
 Estimate estimate(std::span<const double> values) {
-  if (values.empty()) throw internal_error("the mean of no values was asked for");
+  if (values.empty()) throw internal_error("the mean of no values was requested");
   const auto count = static_cast<double>(values.size());
   const auto [mean, squares] = moments(values);
   return {mean, 1.96 * std::sqrt(squares / count) / std::sqrt(count)};

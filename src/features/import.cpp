@@ -52,7 +52,7 @@ class AtomicFolder {
     fs::rename(temporary_, final_, error);
     if (error)
       throw data_error(
-          fmt::format("{}: cannot be put in place: {}", final_.string(), error.message()));
+          fmt::format("{}: cannot be moved into place: {}", final_.string(), error.message()));
     temporary_.clear();
   }
 
@@ -79,8 +79,7 @@ void check_source_names(const ImportOptions& options) {
   std::set<std::pair<std::string, std::string>> seen;
   for (const auto& source : options.sources) {
     if (!is_split_name(source.split))
-      throw usage_error(
-          fmt::format("'{}' is no split; they are base, val and novel", source.split));
+      throw usage_error(fmt::format("'{}' is not a split; use base, val or novel", source.split));
     if (!is_view_name(source.view))
       throw usage_error(
           fmt::format("'{}' cannot be the name of a view; use letters, digits, '_', '-' and '.', "
@@ -102,7 +101,7 @@ void check_same_views(const ImportOptions& options) {
         if (const auto views = views_of(options, split);
             std::ranges::find(views, view) == views.end())
           throw usage_error(fmt::format(
-              "split {} has view '{}', but split {} has not; every split needs every view", other,
+              "split {} has view '{}', but split {} does not; every split needs every view", other,
               view, split));
 }
 
@@ -127,8 +126,8 @@ fs::path output_folder(const ImportOptions& options) {
   if (!output.has_filename()) output = output.parent_path();
   if (output.empty()) throw usage_error("the name of the store to create is empty");
   if (fs::exists(fs::symlink_status(output)))
-    throw usage_error(fmt::format("{}: is already there; remove it first or choose another name",
-                                  output.string()));
+    throw usage_error(
+        fmt::format("{}: already exists; remove it first or choose another name", output.string()));
   return output;
 }
 

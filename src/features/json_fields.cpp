@@ -23,7 +23,7 @@ bool JsonFields::has(const char* key) const {
 
 std::string JsonFields::text(const char* key) const {
   const auto found = object_.find(key);
-  if (found == object_.end() || !found->is_string()) fail(key, "is missing or not a text");
+  if (found == object_.end() || !found->is_string()) fail(key, "is missing or not a string");
   return *found;
 }
 

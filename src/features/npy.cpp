@@ -147,7 +147,7 @@ NpyHeader parse_npy_header(std::span<const std::byte> bytes, const std::string& 
   if (!text.starts_with(kMagic))
     throw data_error(fmt::format("{}: is not a .npy file; write it with numpy.save", where));
   const auto cut_short = [&] {
-    return data_error(fmt::format("{}: is cut short within its header; write it again", where));
+    return data_error(fmt::format("{}: is truncated within its header; write it again", where));
   };
   if (bytes.size() < 10) throw cut_short();
   const auto version = std::to_integer<unsigned>(bytes[6]);
@@ -166,10 +166,10 @@ NpyHeader parse_npy_header(std::span<const std::byte> bytes, const std::string& 
                                  where, header.descr));
   const std::size_t present = bytes.size() - header.data_offset;
   if (header.elements() > present / item)
-    throw data_error(fmt::format(
-        "{}: its header promises an array of ({}) elements of {} bytes, but only {} bytes "
-        "of data are there; the file is cut short or damaged, write it again",
-        where, fmt::join(header.shape, ", "), item, present));
+    throw data_error(
+        fmt::format("{}: its header promises an array of ({}) elements of {} bytes, but there are "
+                    "only {} bytes of data; the file is truncated or damaged, write it again",
+                    where, fmt::join(header.shape, ", "), item, present));
   return header;
 }
 

@@ -89,7 +89,7 @@ FeatureRows::FeatureRows(const std::filesystem::path& file, std::size_t samples,
                     file.string(), fmt::join(header.shape, ", "), samples, dim));
   if (header.data_offset % element_size(element_) != 0)
     throw data_error(
-        fmt::format("{}: its data begin at odd byte {}; write it again with numpy.save",
+        fmt::format("{}: its data begins at odd byte {}; write it again with numpy.save",
                     file.string(), header.data_offset));
   data_ = file_.bytes().data() + header.data_offset;
 }
@@ -116,10 +116,9 @@ FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(fol
                     "'deepvoro store create'",
                     folder_.string()));
   if (!std::filesystem::exists(file, unreadable))
-    throw data_error(
-        fmt::format("{}: is not there, so {} is no feature store; make one with "
-                    "'deepvoro store create'",
-                    where, folder_.string()));
+    throw data_error(fmt::format(
+        "{}: does not exist, so {} is not a feature store; make one with 'deepvoro store create'",
+        where, folder_.string()));
   const json document = read_json(file);
   if (!document.is_object() || document.value("format", json()) != "deepvoro-store")
     throw data_error(fmt::format("{}: \"format\" must be \"deepvoro-store\"", where));
@@ -150,7 +149,7 @@ FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(fol
   for (const auto& [name, split] : splits.items()) {
     if (!is_split_name(name))
       throw data_error(
-          fmt::format("{}: \"{}\" is no split; they are base, val and novel", where, name));
+          fmt::format("{}: \"{}\" is not a split; use base, val or novel", where, name));
     splits_[name] = parse_split(split, fmt::format("{}: split {}", where, name));
   }
   provenance_json_ = document.value("provenance", json::object()).dump();

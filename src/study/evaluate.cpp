@@ -137,7 +137,7 @@ void check(const Evaluation& request) {
   if (!is_split_name(request.split))
     throw usage_error(fmt::format("`split` {}: unknown; use novel, val or base", request.split));
   if (request.scheme == Scheme::full && request.size)
-    throw usage_error("`size` goes with `scheme` random or guided");
+    throw usage_error("`size` needs `scheme` random or guided");
   if (request.scheme == Scheme::random && !request.size)
     throw usage_error("`scheme` random needs `size`, the number of members to draw");
   if (request.scheme == Scheme::guided && request.split == "val")
@@ -145,7 +145,7 @@ void check(const Evaluation& request) {
         "`scheme` guided chooses on val, so its accuracy there means nothing; "
         "evaluate on `split` novel");
   if (request.oracle && request.scheme != Scheme::guided)
-    throw usage_error("`oracle` goes with `scheme` guided");
+    throw usage_error("`oracle` needs `scheme` guided");
   check_members_fit_method(request);
   check(request.reliability, request.method);
 }

@@ -7,8 +7,8 @@
 
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/features/npy.hpp"
-#include "deepvoro/image/dataset.hpp"
-#include "deepvoro/image/view.hpp"
+#include "deepvoro/picture/collection.hpp"
+#include "deepvoro/picture/view.hpp"
 #include "deepvoro/study/evaluate.hpp"
 #include "features/store_files.hpp"
 
@@ -40,14 +40,14 @@ class RemovedAtTheEnd {
 FewShotValidation::FewShotValidation(const fs::path& collection, std::size_t size, fs::path scratch,
                                      unsigned threads)
     : scratch_(std::move(scratch)), threads_(threads) {
-  const ImageDataset dataset = ImageDataset::open(collection);
-  classes_ = dataset.classes();
-  pictures_.resize(dataset.size());
-  labels_.resize(dataset.size());
-  parallel_for(threads, dataset.size(), 16, [&](std::size_t begin, std::size_t end, unsigned) {
+  const PictureCollection found = PictureCollection::open(collection);
+  classes_ = found.classes();
+  pictures_.resize(found.size());
+  labels_.resize(found.size());
+  parallel_for(threads, found.size(), 16, [&](std::size_t begin, std::size_t end, unsigned) {
     for (std::size_t i = begin; i < end; ++i) {
-      pictures_[i] = apply(View{.size = size}, dataset.read(i));
-      labels_[i] = static_cast<std::int64_t>(dataset.label(i));
+      pictures_[i] = apply(View{.size = size}, found.read(i));
+      labels_[i] = static_cast<std::int64_t>(found.label(i));
     }
   });
 }

@@ -47,7 +47,7 @@ std::optional<std::string> warning_of_seen_classes(const FeatureStore& store,
     return std::nullopt;
   return fmt::format(
       "warning: the backbone {} was trained on ImageNet and has seen the classes of {}, so this is "
-      "no few-shot accuracy",
+      "not a few-shot accuracy",
       text_of(backbone, "name"), store.folder().string());
 }
 

@@ -55,10 +55,10 @@ void StepLog::read() {
     refuse_as_damaged();
   const json theirs = document.value("request", json());
   if (theirs != request_)
-    throw data_error(fmt::format(
-        "{}: is the checkpoint of another run ({}); finish that one, or delete the file to start "
-        "afresh",
-        file_.string(), first_difference(theirs, request_)));
+    throw data_error(
+        fmt::format("{}: is the checkpoint of another run ({}); finish that one, or delete the "
+                    "file to start over",
+                    file_.string(), first_difference(theirs, request_)));
   try {
     steps_ = document.at("steps").get<std::vector<Step>>();
   } catch (const json::exception&) {
@@ -90,7 +90,7 @@ void StepLog::remove() const {
 }
 
 void StepLog::refuse_as_damaged() const {
-  throw data_error(fmt::format("{}: is no checkpoint, or a damaged one; delete it to start afresh",
+  throw data_error(fmt::format("{}: is not a checkpoint, or is damaged; delete it to start over",
                                file_.string()));
 }
 

@@ -25,9 +25,9 @@ class Cuda : public ::testing::TestWithParam<Architecture> {
   fs::path folder_;
 };
 
-std::vector<Image> noisy_pictures(std::size_t count, std::size_t side) {
+std::vector<Bitmap> noisy_pictures(std::size_t count, std::size_t side) {
   std::mt19937 random(3);
-  std::vector<Image> pictures(count, {side, side, std::vector<std::uint8_t>(3 * side * side)});
+  std::vector<Bitmap> pictures(count, {side, side, std::vector<std::uint8_t>(3 * side * side)});
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t p = 0; p < pictures[i].pixels.size(); ++p)
       pictures[i].pixels[p] = static_cast<std::uint8_t>(random() % (64 + 64 * (i % 4)));
@@ -42,7 +42,7 @@ TEST_P(Cuda, FeaturesPointWhereThoseOfTheCpuDo) {
   description.architecture = GetParam();
   const fs::path model = folder_ / "model.safetensors";
   write_network(model, description, network.tensors());
-  const std::vector<Image> pictures = noisy_pictures(5, 64);
+  const std::vector<Bitmap> pictures = noisy_pictures(5, 64);
   const auto features = [&](const char* device) {
     const auto backbone = deepvoro_backbone_library()->open(model, {.device = device});
     std::vector<float> rows(pictures.size() * backbone->dim());

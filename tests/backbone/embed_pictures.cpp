@@ -14,7 +14,7 @@
 int main(int argc, char** argv) try {
   using namespace deepvoro;
   if (argc != 5) return 2;
-  const std::vector<Image> pictures = testing::pictures_of_npy(argv[2]);
+  const std::vector<Bitmap> pictures = test::pictures_of_npy(argv[2]);
   const auto backbone = backbone_library().open(
       argv[1], {.threads = 2, .device = "cpu", .input_size = pictures.at(0).width});
   std::vector<float> features(pictures.size() * backbone->dim());

@@ -12,7 +12,7 @@ namespace deepvoro {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::expect_error;
+using test::expect_error;
 
 class ModelFileTest : public ::testing::Test {
  protected:
@@ -93,10 +93,10 @@ TEST_F(ModelFileTest, RefusesAMissingTensor) {
                [&] { (void)read_network(file()); });
 }
 
-TEST_F(ModelFileTest, RefusesAFileCutShort) {
+TEST_F(ModelFileTest, RefusesATruncatedFile) {
   write();
   fs::resize_file(file(), fs::file_size(file()) - 4);
-  expect_error(ErrorKind::data, {file().string(), "cut short"},
+  expect_error(ErrorKind::data, {file().string(), "truncated"},
                [&] { (void)read_network(file()); });
 }
 

@@ -9,7 +9,7 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
+using test::expect_error;
 
 struct Expected {
   Architecture architecture;

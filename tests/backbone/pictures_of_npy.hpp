@@ -7,17 +7,17 @@
 
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/features/npy.hpp"
-#include "deepvoro/image/image.hpp"
+#include "deepvoro/picture/bitmap.hpp"
 
-namespace deepvoro::testing {
+namespace deepvoro::test {
 
 // Square pictures of a .npy file, bytes [pictures, side, side, 3].
-inline std::vector<Image> pictures_of_npy(const std::filesystem::path& path) {
+inline std::vector<Bitmap> pictures_of_npy(const std::filesystem::path& path) {
   const MappedFile file(path);
   const NpyHeader header = parse_npy_header(file.bytes(), path.string());
   const std::size_t side = header.shape[1];
   const std::size_t bytes = side * side * 3;
-  std::vector<Image> pictures;
+  std::vector<Bitmap> pictures;
   for (std::size_t i = 0; i < header.shape[0]; ++i) {
     const auto* first =
         reinterpret_cast<const std::uint8_t*>(file.bytes().data()) + header.data_offset + i * bytes;
@@ -26,4 +26,4 @@ inline std::vector<Image> pictures_of_npy(const std::filesystem::path& path) {
   return pictures;
 }
 
-}  // namespace deepvoro::testing
+}  // namespace deepvoro::test

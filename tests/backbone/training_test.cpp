@@ -19,7 +19,7 @@ namespace deepvoro {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::expect_error;
+using test::expect_error;
 
 constexpr std::size_t kClasses = 4;
 
@@ -71,7 +71,7 @@ class Follower final : public TrainingMonitor {
   std::vector<EpochReport> reports;
   std::vector<double> val_accuracies;  // the first is asked for before training
   std::vector<std::vector<float>> seen;
-  Image probe{32, 32, std::vector<std::uint8_t>(32UL * 32 * 3, 90)};
+  Bitmap probe{32, 32, std::vector<std::uint8_t>(32UL * 32 * 3, 90)};
 };
 
 class Training : public ::testing::Test {
@@ -292,8 +292,9 @@ TEST_F(Training, BatchesOfANetworkMayBePendingTogether) {
   Follower follower;
   train("model", follower);
   const auto backbone = deepvoro_backbone_library()->open(file("model"), {});
-  const std::vector<Image> pair{follower.probe, {32, 32, std::vector<std::uint8_t>(32UL * 32 * 3)}};
-  const Image& other = pair[1];
+  const std::vector<Bitmap> pair{follower.probe,
+                                 {32, 32, std::vector<std::uint8_t>(32UL * 32 * 3)}};
+  const Bitmap& other = pair[1];
   std::vector<float> pair_alone(2 * backbone->dim());
   std::vector<float> other_alone(backbone->dim());
   backbone->embed(pair, pair_alone);

@@ -13,8 +13,8 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::tar_bytes;
+using test::expect_error;
+using test::tar_bytes;
 
 using Files = std::map<std::string, std::string>;
 
@@ -106,9 +106,9 @@ TEST(ArchiveReader, UnpacksNoMoreThanItMay) {
   for (const Format& format : {kTarGz, kZip}) {
     const std::string archive = archived(format, {{"a", std::string(100'000, 'x')}});
     EXPECT_EQ(read(archive, 100'000).files.at("a").size(), 100'000U);
-    expect_error(ErrorKind::data, {"x: unpacks to too much", "give the folder"},
+    expect_error(ErrorKind::data, {"x: is too large when unpacked", "give the folder"},
                  [&] { (void)read(archive, 99'999); });
-    expect_error(ErrorKind::data, {"too much"}, [&] { (void)read(archive, 0); });
+    expect_error(ErrorKind::data, {"too large"}, [&] { (void)read(archive, 0); });
   }
   // What lies in the file as it is needs no memory.
   EXPECT_EQ(read(archived(kTar, {{"a", std::string(100'000, 'x')}}), 0).in_place, 1U);

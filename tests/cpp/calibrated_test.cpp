@@ -17,17 +17,17 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::random_points;
-using testing::random_split;
-using testing::TemporaryFolder;
+using test::expect_error;
+using test::random_points;
+using test::random_split;
+using test::TemporaryFolder;
 
 class CalibratedTest : public ::testing::Test {
  protected:
   static constexpr std::size_t dim = 12;
 
   CalibratedTest() {
-    testing::write_store(
+    test::write_store(
         folder_.path(),
         {{"base", random_split({.classes = 5, .samples_per_class = 9, .dim = dim, .seed = 3})}});
     base_ = std::make_unique<BaseStatistics>(FeatureStore(folder_.path()), "s84_r0_f0", 2);
@@ -169,10 +169,10 @@ TEST_F(CalibratedTest, SamplesDependOnTheStream) {
 
 TEST(BaseStatistics, AClassOfOneSampleHasNoCovariance) {
   TemporaryFolder folder;
-  testing::write_store(folder.path(), {{"base",
-                                        {.labels = {0, 0, 1},
-                                         .classes = {"many", "single"},
-                                         .views = {{"v", {{1, 4}, {9, 6}, {2, 3}}}}}}});
+  test::write_store(folder.path(), {{"base",
+                                     {.labels = {0, 0, 1},
+                                      .classes = {"many", "single"},
+                                      .views = {{"v", {{1, 4}, {9, 6}, {2, 3}}}}}}});
   expect_error(ErrorKind::data, {"single", "1 sample"},
                [&] { (void)BaseStatistics(FeatureStore(folder.path()), "v", 1); });
 }
@@ -182,7 +182,7 @@ TEST(CalibratedHead, SharesTheNoiseAmongTheBaseClassesThereAre) {
   constexpr std::size_t dim = 6;
   constexpr std::size_t count = 4000;
   const TemporaryFolder folder;
-  testing::write_store(
+  test::write_store(
       folder.path(),
       {{"base", random_split({.classes = 2, .samples_per_class = 30, .dim = dim, .seed = 3})}});
   const BaseStatistics base(FeatureStore(folder.path()), "s84_r0_f0", 1);

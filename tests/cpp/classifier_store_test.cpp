@@ -7,18 +7,12 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::random_split;
-using testing::read_file;
-using testing::SplitData;
-using testing::TemporaryFolder;
-using testing::write_store;
-
-std::string bytes_of(const Classifier& classifier) {
-  const TemporaryFolder folder;
-  classifier.save(folder / "saved.dv");
-  return read_file(folder / "saved.dv");
-}
+using test::expect_error;
+using test::random_split;
+using test::saved_bytes;
+using test::SplitData;
+using test::TemporaryFolder;
+using test::write_store;
 
 // What a split holds, as a caller would hand it over.
 NamedSamples samples_of(const SplitData& split, const std::vector<std::size_t>& rows) {
@@ -52,9 +46,9 @@ class ClassifierOfStore : public ::testing::Test {
 };
 
 TEST_F(ClassifierOfStore, IsThatOfItsRows) {
-  EXPECT_EQ(bytes_of(Classifier::fit(store())), bytes_of(of_rows()));
-  EXPECT_EQ(bytes_of(Classifier::fit(store(), "novel", {}, 3)), bytes_of(of_rows()));
-  EXPECT_NE(bytes_of(Classifier::fit(store(), "val")), bytes_of(of_rows()));
+  EXPECT_EQ(saved_bytes(Classifier::fit(store())), saved_bytes(of_rows()));
+  EXPECT_EQ(saved_bytes(Classifier::fit(store(), "novel", {}, 3)), saved_bytes(of_rows()));
+  EXPECT_NE(saved_bytes(Classifier::fit(store(), "val")), saved_bytes(of_rows()));
   const Pool pool{{store().views().front(), {.lambda = 0.5}, Voronoi{}}};
   EXPECT_EQ(Classifier::fit(store(), "", pool).pool().size(), 1U);
   expect_error(ErrorKind::data, {"base"}, [&] { (void)Classifier::fit(store(), "base"); });
@@ -77,7 +71,7 @@ TEST_F(ClassifierOfStore, TakesAClassOfAStore) {
   const Classifier classifier = of_rows();
   const std::string& name = novel_.classes[2];
   // Without names samples are numbered, so a class that comes back is the one that was removed.
-  EXPECT_EQ(bytes_of(classifier.without(name).with(store(), name)), bytes_of(classifier));
+  EXPECT_EQ(saved_bytes(classifier.without(name).with(store(), name)), saved_bytes(classifier));
   expect_error(ErrorKind::data, {"split val", "no class 'emu'"},
                [&] { (void)classifier.with(store(), "emu", "val"); });
 }

@@ -14,10 +14,11 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::read_file;
-using testing::TemporaryFolder;
-using testing::write_file;
+using test::expect_error;
+using test::read_file;
+using test::saved_bytes;
+using test::TemporaryFolder;
+using test::write_file;
 
 constexpr std::size_t kDim = 21;
 const std::vector<std::string> kViews{"s84_r0_f0", "s84_r0_f1"};
@@ -96,12 +97,6 @@ Classifier fit(const std::vector<Sample>& samples) {
   return Classifier::fit(Samples(samples).named(), options());
 }
 
-std::string bytes_of(const Classifier& classifier) {
-  const TemporaryFolder folder;
-  classifier.save(folder / "saved.dv");
-  return read_file(folder / "saved.dv");
-}
-
 void expect_same_answers(const Classifier& a, const Classifier& b) {
   const Samples queries(random_samples({{"any", 20}}, 99));
   const auto of_a = a.predict(queries.rows());
@@ -145,18 +140,18 @@ TEST(Classifier, AnswersTheSameAfterLoading) {
     EXPECT_EQ(loaded.origin().sha256, fitted.origin().sha256);
     EXPECT_EQ(loaded.calibration(), fitted.calibration());
     expect_same_answers(fitted, loaded);
-    EXPECT_EQ(bytes_of(loaded), read_file(folder / "birds.dv"));
+    EXPECT_EQ(saved_bytes(loaded), read_file(folder / "birds.dv"));
   }
 }
 
 TEST(Classifier, RoundedFeaturesTakeHalfTheRoom) {
   std::vector<Sample> samples = random_samples({{"a", 40}, {"b", 40}}, 3);
-  const std::size_t wide = bytes_of(fit(samples)).size();
+  const std::size_t wide = saved_bytes(fit(samples)).size();
   for (Sample& sample : samples)
     for (auto& row : sample.views)
       for (float& x : row) x = std::round(x * 64) / 64;
   const Classifier rounded = fit(samples);
-  const std::string bytes = bytes_of(rounded);
+  const std::string bytes = saved_bytes(rounded);
   EXPECT_NEAR(static_cast<double>(wide - bytes.size()), 80.0 * 2 * kDim * 2, 16);  // and the head
   const TemporaryFolder folder;
   rounded.save(folder / "rounded.dv");
@@ -165,7 +160,7 @@ TEST(Classifier, RoundedFeaturesTakeHalfTheRoom) {
 
 TEST(Classifier, AddingGivesTheSameBytesAsFittingAtOnce) {
   std::vector<Sample> all = random_samples(kUnequal, 4);
-  const std::string expected = bytes_of(fit(all));
+  const std::string expected = saved_bytes(fit(all));
   std::mt19937 random(5);
   for (int trial = 0; trial < 10; ++trial) {
     std::ranges::shuffle(all, random);
@@ -186,7 +181,7 @@ TEST(Classifier, RemovingGivesTheSameBytesAsNeverHavingHadIt) {
   for (const auto& entry : kUnequal) {
     std::vector<Sample> others = all;
     std::erase_if(others, [&](const Sample& s) { return s.class_name == entry.first; });
-    EXPECT_EQ(bytes_of(fit(all).without(entry.first)), bytes_of(fit(others)));
+    EXPECT_EQ(saved_bytes(fit(all).without(entry.first)), saved_bytes(fit(others)));
   }
 }
 
@@ -198,7 +193,7 @@ TEST(Classifier, SignedTransformationsComeAndGoWithNegativeFeatures) {
   const std::vector<Sample> negative = random_samples({{"c", 1}}, 8, -2);
   const Classifier grown = plain.with(Samples(negative).named());
   EXPECT_TRUE(grown.pool().front().transform.is_signed);
-  EXPECT_EQ(bytes_of(grown.without("c")), bytes_of(plain));
+  EXPECT_EQ(saved_bytes(grown.without("c")), saved_bytes(plain));
 }
 
 TEST(Classifier, SamplesWithoutNamesAreNumbered) {
@@ -380,7 +375,7 @@ TEST(Classifier, SaysWhatIsWrongWithSamples) {
   expect_error(ErrorKind::data, {"'kiwi' has no samples"},
                [&] { (void)Classifier::fit(empty_class, options()); });
   empty_class.classes.back() = "owl";
-  expect_error(ErrorKind::data, {"'owl' is there twice"},
+  expect_error(ErrorKind::data, {"'owl' appears twice"},
                [&] { (void)Classifier::fit(empty_class, options()); });
   NamedSamples one_view = good.named();
   one_view.views.pop_back();
@@ -397,7 +392,7 @@ TEST(Classifier, SaysWhatIsWrongWithSamples) {
 TEST(ClassifierFile, DamageIsFoundWhereverItIs) {
   const TemporaryFolder folder;
   const Classifier classifier = fit(random_samples(kUnequal, 18));
-  const std::string whole = bytes_of(classifier);
+  const std::string whole = saved_bytes(classifier);
   const auto damaged = folder / "damaged.dv";
   const auto expect_refused = [&] {
     expect_error(ErrorKind::data, {"damaged.dv"}, [&] { (void)Classifier::load(damaged); });
@@ -430,7 +425,7 @@ TEST(ClassifierFile, ErrorsSayByACodeWhatIsWrong) {
     ADD_FAILURE() << "nothing was thrown";
     return ErrorCode::none;
   };
-  std::string bytes = bytes_of(fit(random_samples(kUnequal, 18)));
+  std::string bytes = saved_bytes(fit(random_samples(kUnequal, 18)));
   EXPECT_EQ(code_of(bytes.substr(0, 20)), ErrorCode::none);
   bytes.back() = static_cast<char>(bytes.back() ^ 1);  // a feature, which the hash covers
   EXPECT_EQ(code_of(bytes), ErrorCode::damaged_file);

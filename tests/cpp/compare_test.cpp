@@ -13,9 +13,9 @@ namespace deepvoro {
 namespace {
 
 using nlohmann::json;
-using testing::expect_error;
-using testing::TemporaryFolder;
-using testing::write_file;
+using test::expect_error;
+using test::TemporaryFolder;
+using test::write_file;
 
 json result(const std::string& method, std::size_t shots, const std::vector<double>& accuracy) {
   return {{"format", "deepvoro-result"},
@@ -217,7 +217,7 @@ TEST_F(CompareTest, RefusesFilesThatAreNoResults) {
 
 TEST_F(CompareTest, RefusesBrokenAndMissingFiles) {
   write_file(folder_ / "nan.json", R"({"format":"deepvoro-result","episode_accuracy":[NaN]})");
-  expect_error(ErrorKind::data, {"nan.json", "broken JSON"},
+  expect_error(ErrorKind::data, {"nan.json", "not valid JSON"},
                [&] { (void)read_results(folder_ / "nan.json"); });
   expect_error(ErrorKind::data, {"none.json"}, [&] { (void)read_results(folder_ / "none.json"); });
 }
@@ -226,7 +226,7 @@ TEST_F(CompareTest, WritesWhatItFound) {
   const auto comparisons = compare_files(file("a.json", result("vd", 1, low_)),
                                          file("b.json", result("deepvoro", 1, high_)));
   write_comparisons(comparisons, folder_ / "out.json");
-  const json document = json::parse(testing::read_file(folder_ / "out.json"));
+  const json document = json::parse(test::read_file(folder_ / "out.json"));
   EXPECT_EQ(document["format"], "deepvoro-comparison");
   const json& first = document["comparisons"][0];
   EXPECT_EQ(first["a"]["method"], "vd");
@@ -242,7 +242,7 @@ TEST_F(CompareTest, WritesNullForATestThatDoesNotExist) {
       compare_files(file("a.json", result("vd", 1, {10})), file("b.json", result("vd", 1, {90}))),
       folder_ / "out.json");
   EXPECT_TRUE(
-      json::parse(testing::read_file(folder_ / "out.json"))["comparisons"][0]["t_test"].is_null());
+      json::parse(test::read_file(folder_ / "out.json"))["comparisons"][0]["t_test"].is_null());
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 namespace deepvoro {
 namespace {
 
-using testing::influence_of;
-using testing::unit_rows;
+using test::influence_of;
+using test::unit_rows;
 
 // Training of the vectors themselves, as PyTorch does it.
 class PlainCosine {

@@ -1,4 +1,4 @@
-#include "deepvoro/image/decode.hpp"
+#include "deepvoro/picture/decode.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,42 +7,43 @@
 #include <string>
 
 #include "expect_error.hpp"
-#include "image/formats.hpp"
+#include "picture/formats.hpp"
 #include "test_pictures.hpp"
 #include "test_store.hpp"
 
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::jpeg_bytes;
-using testing::jpeg_header;
-using testing::JpegColors;
-using testing::png_bytes;
-using testing::png_header;
-using testing::random_picture;
+using test::expect_error;
+using test::jpeg_bytes;
+using test::jpeg_header;
+using test::JpegColors;
+using test::png_bytes;
+using test::png_header;
+using test::random_picture;
 
-Image decoded(const std::string& file, const ImageLimits& limits = {}) {
-  return decode_image(std::as_bytes(std::span(file)), "bird.jpg", limits);
+Bitmap decoded(const std::string& file, const PictureLimits& limits = {}) {
+  return decode_picture(std::as_bytes(std::span(file)), "bird.jpg", limits);
 }
 
-void expect_refused(const std::string& file, std::initializer_list<std::string_view> fragments) {
+void expect_not_decoded(const std::string& file,
+                        std::initializer_list<std::string_view> fragments) {
   expect_error(ErrorKind::data, fragments, [&] { (void)decoded(file); });
 }
 
-TEST(DecodeImage, GivesThePixelsOfAPng) {
-  const Image picture = random_picture(13, 7, 1);
+TEST(DecodePicture, GivesThePixelsOfAPng) {
+  const Bitmap picture = random_picture(13, 7, 1);
   EXPECT_EQ(decoded(png_bytes(picture)), picture);
 }
 
-TEST(DecodeImage, GivesAlmostThePixelsOfASmoothJpeg) {
-  Image picture{40, 24, {}};
+TEST(DecodePicture, GivesAlmostThePixelsOfASmoothJpeg) {
+  Bitmap picture{40, 24, {}};
   for (std::size_t y = 0; y < 24; ++y)
     for (std::size_t x = 0; x < 40; ++x)
       for (const std::size_t level : {3 * x, 5 * y, 2 * (x + y)})
         picture.pixels.push_back(static_cast<std::uint8_t>(level));
   for (const bool progressive : {false, true}) {
-    const Image read = decoded(jpeg_bytes(picture, JpegColors::rgb, progressive));
+    const Bitmap read = decoded(jpeg_bytes(picture, JpegColors::rgb, progressive));
     ASSERT_EQ(read.width, 40U);
     ASSERT_EQ(read.height, 24U);
     for (std::size_t i = 0; i < read.pixels.size(); ++i)
@@ -50,8 +51,8 @@ TEST(DecodeImage, GivesAlmostThePixelsOfASmoothJpeg) {
   }
 }
 
-TEST(DecodeImage, MakesGreyThreeEqualChannels) {
-  const Image read = decoded(jpeg_bytes(random_picture(9, 9, 2), JpegColors::grey));
+TEST(DecodePicture, MakesGreyThreeEqualChannels) {
+  const Bitmap read = decoded(jpeg_bytes(random_picture(9, 9, 2), JpegColors::grey));
   ASSERT_EQ(read.pixels.size(), 9U * 9U * 3U);
   for (std::size_t i = 0; i < read.pixels.size(); i += 3) {
     EXPECT_EQ(read.pixels[i], read.pixels[i + 1]);
@@ -59,47 +60,48 @@ TEST(DecodeImage, MakesGreyThreeEqualChannels) {
   }
 }
 
-TEST(DecodeImage, RefusesWhatIsNoPictureByName) {
-  expect_refused("", {"bird.jpg", "is empty", "remove it"});
-  expect_refused("This is not a bird.\n", {"bird.jpg", "neither a JPEG nor a PNG", "convert it"});
-  expect_refused("\xFF\xD8\xFF", {"bird.jpg", "JPEG"});
-  expect_refused("\x89PNG\r\n\x1A\n", {"bird.jpg", "PNG file that ends too early"});
+TEST(DecodePicture, RefusesWhatIsNoPictureByName) {
+  expect_not_decoded("", {"bird.jpg", "is empty", "remove it"});
+  expect_not_decoded("This is not a bird.\n",
+                     {"bird.jpg", "neither a JPEG nor a PNG", "convert it"});
+  expect_not_decoded("\xFF\xD8\xFF", {"bird.jpg", "JPEG"});
+  expect_not_decoded("\x89PNG\r\n\x1A\n", {"bird.jpg", "truncated PNG file"});
 }
 
-TEST(DecodeImage, RefusesCmykByName) {
-  expect_refused(jpeg_bytes(random_picture(8, 8, 1), JpegColors::cmyk),
-                 {"bird.jpg", "CMYK", "convert it to RGB"});
+TEST(DecodePicture, RefusesCmykByName) {
+  expect_not_decoded(jpeg_bytes(random_picture(8, 8, 1), JpegColors::cmyk),
+                     {"bird.jpg", "CMYK", "convert it to RGB"});
 }
 
-TEST(DecodeImage, RefusesHugeSizesBeforeItTakesMemory) {
-  expect_refused(jpeg_header(30000, 30000),
-                 {"bird.jpg", "30000 x 30000 pixels", "make it smaller"});
-  expect_refused(jpeg_header(65000, 1), {"bird.jpg", "65000 x 1 pixels"});
-  expect_refused(png_header(30000, 30000), {"bird.jpg", "30000 x 30000 pixels"});
-  expect_refused(png_header(2'000'000'000, 2'000'000'000), {"bird.jpg", "pixels"});
+TEST(DecodePicture, RefusesHugeSizesBeforeItTakesMemory) {
+  expect_not_decoded(jpeg_header(30000, 30000),
+                     {"bird.jpg", "30000 x 30000 pixels", "make it smaller"});
+  expect_not_decoded(jpeg_header(65000, 1), {"bird.jpg", "65000 x 1 pixels"});
+  expect_not_decoded(png_header(30000, 30000), {"bird.jpg", "30000 x 30000 pixels"});
+  expect_not_decoded(png_header(2'000'000'000, 2'000'000'000), {"bird.jpg", "pixels"});
   // Just within the limits: memory is there only for rows that are.
-  expect_refused(png_header(8192, 8192), {"bird.jpg", "ends too early"});
+  expect_not_decoded(png_header(8192, 8192), {"bird.jpg", "truncated PNG file"});
 }
 
-TEST(DecodeImage, KeepsToTheCallersLimits) {
+TEST(DecodePicture, KeepsToTheCallersLimits) {
   const std::string file = png_bytes(random_picture(20, 10, 1));
   EXPECT_EQ(decoded(file, {.most_pixels = 200, .most_side = 20}).width, 20U);
-  for (const ImageLimits limits : {ImageLimits{199, 20}, ImageLimits{200, 19}})
+  for (const PictureLimits limits : {PictureLimits{199, 20}, PictureLimits{200, 19}})
     expect_error(ErrorKind::data, {"bird.jpg", "20 x 10 pixels"},
                  [&] { (void)decoded(file, limits); });
 }
 
-TEST(DecodeImage, RefusesEveryTruncation) {
-  const Image picture = random_picture(24, 17, 3);
+TEST(DecodePicture, RefusesEveryTruncation) {
+  const Bitmap picture = random_picture(24, 17, 3);
   for (const std::string& whole :
        {jpeg_bytes(picture), jpeg_bytes(picture, JpegColors::rgb, true), png_bytes(picture)})
     for (std::size_t length = 0; length + 2 < whole.size(); ++length)
-      expect_refused(whole.substr(0, length), {"bird.jpg"});
+      expect_not_decoded(whole.substr(0, length), {"bird.jpg"});
 }
 
 // Damage may go unnoticed where a format has no checksum; then there is a picture of a sane size.
-TEST(DecodeImage, SurvivesDamage) {
-  const Image picture = random_picture(24, 17, 4);
+TEST(DecodePicture, SurvivesDamage) {
+  const Bitmap picture = random_picture(24, 17, 4);
   std::mt19937 generator(5);
   std::size_t refused = 0;
   for (const std::string& whole :
@@ -110,7 +112,7 @@ TEST(DecodeImage, SurvivesDamage) {
         damaged[generator() % damaged.size()] ^= static_cast<char>(1U << generator() % 8);
       if (round % 5 == 0) damaged.resize(generator() % damaged.size());
       try {
-        const Image read = decoded(damaged, {.most_pixels = 1U << 20U, .most_side = 1U << 12U});
+        const Bitmap read = decoded(damaged, {.most_pixels = 1U << 20U, .most_side = 1U << 12U});
         EXPECT_EQ(read.pixels.size(), read.width * read.height * 3);
       } catch (const Error& error) {
         ++refused;
@@ -122,7 +124,7 @@ TEST(DecodeImage, SurvivesDamage) {
 }
 
 // Of a progressive picture the first scan, the coarse levels, may come again and again.
-TEST(DecodeImage, RefusesTooManyScans) {
+TEST(DecodePicture, RefusesTooManyScans) {
   const std::string whole = jpeg_bytes(random_picture(8, 8, 6), JpegColors::rgb, true);
   const std::size_t begin = whole.find("\xFF\xDA");
   const std::size_t end = whole.find("\xFF\xC4", begin);
@@ -132,20 +134,20 @@ TEST(DecodeImage, RefusesTooManyScans) {
     return repeated + whole.substr(end);
   };
   EXPECT_EQ(decoded(with_scans(50)), decoded(whole));
-  expect_refused(with_scans(400), {"bird.jpg", "damaged JPEG", "too many scans"});
+  expect_not_decoded(with_scans(400), {"bird.jpg", "damaged JPEG", "too many scans"});
 }
 
-TEST(ReadImage, NamesTheFile) {
-  const testing::TemporaryFolder folder;
-  const Image picture = random_picture(5, 6, 1);
-  testing::write_file(folder / "a.png", png_bytes(picture));
-  EXPECT_EQ(read_image(folder / "a.png"), picture);
+TEST(ReadBitmap, NamesTheFile) {
+  const test::TemporaryFolder folder;
+  const Bitmap picture = random_picture(5, 6, 1);
+  test::write_file(folder / "a.png", png_bytes(picture));
+  EXPECT_EQ(read_bitmap(folder / "a.png"), picture);
   expect_error(ErrorKind::data, {"missing.png", "cannot be read"},
-               [&] { (void)read_image(folder / "missing.png"); });
+               [&] { (void)read_bitmap(folder / "missing.png"); });
 }
 
 std::string tiff(const std::string& entries, std::uint32_t directory = 8) {
-  return "MM" + std::string("\0*", 2) + testing::big_endian(directory) + entries;
+  return "MM" + std::string("\0*", 2) + test::big_endian(directory) + entries;
 }
 
 int orientation(const std::string& bytes) {

@@ -16,9 +16,9 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::random_points;
-using View = MatrixView<const double>;
+using test::expect_error;
+using test::random_points;
+using Points = MatrixView<const double>;
 using Point = std::span<const double>;
 
 Matrix<double> points(const std::vector<std::vector<double>>& rows) {
@@ -95,9 +95,9 @@ TEST(VoronoiDiagram, RefusesAQueryOfAnotherDimension) {
 
 TEST(VoronoiDiagram, NeedsACenterOfAtLeastOneDimension) {
   expect_error(ErrorKind::usage, {"at least one"},
-               [] { (void)VoronoiDiagram(View(nullptr, 0, 3)); });
+               [] { (void)VoronoiDiagram(Points(nullptr, 0, 3)); });
   expect_error(ErrorKind::usage, {"at least one"},
-               [] { (void)VoronoiDiagram(View(nullptr, 2, 0)); });
+               [] { (void)VoronoiDiagram(Points(nullptr, 2, 0)); });
 }
 
 TEST(VoronoiDiagram, MeasuresManyQueriesAsOne) {

@@ -13,8 +13,8 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::random_picture;
+using test::expect_error;
+using test::random_picture;
 
 // A network whose features can be told from a picture: side, first red value, mean of all bytes. It
 // notes what it was fed together.
@@ -25,17 +25,17 @@ class PlainNetwork final : public Backbone {
   [[nodiscard]] std::size_t input_size() const override { return 16; }
   [[nodiscard]] std::size_t smallest_input() const override { return 8; }
 
-  [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::span<const Image> pictures) override {
+  [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::span<const Bitmap> pictures) override {
     sides_.emplace_back();
     std::vector<float> rows;
-    for (const Image& picture : pictures) {
+    for (const Bitmap& picture : pictures) {
       sides_.back().push_back(picture.width);
       for (const float value : features_of(picture)) rows.push_back(factor * value);
     }
     return std::make_unique<Pending>(rows);
   }
 
-  static std::vector<float> features_of(const Image& picture) {
+  static std::vector<float> features_of(const Bitmap& picture) {
     double sum = 0;
     for (const std::uint8_t value : picture.pixels) sum += value;
     return {static_cast<float>(picture.width), static_cast<float>(picture.pixels.front()),
@@ -64,7 +64,7 @@ class PlainNetwork final : public Backbone {
   std::vector<std::vector<std::size_t>> sides_;
 };
 
-std::vector<std::uint16_t> expected(const Image& picture, const View& view,
+std::vector<std::uint16_t> expected(const Bitmap& picture, const View& view,
                                     SizeRule rule = SizeRule::release) {
   std::vector<std::uint16_t> halves;
   for (const float value : PlainNetwork::features_of(apply(view, picture, rule)))
@@ -78,15 +78,15 @@ std::vector<std::uint16_t> joined(const std::vector<std::vector<std::uint16_t>>&
   return all;
 }
 
-std::vector<Image> random_pictures(std::size_t count) {
-  std::vector<Image> pictures;
+std::vector<Bitmap> random_pictures(std::size_t count) {
+  std::vector<Bitmap> pictures;
   for (std::uint32_t i = 0; i < count; ++i) pictures.push_back(random_picture(20 + i, 30, i));
   return pictures;
 }
 
-PictureList list_of(const std::vector<Image>& pictures) {
+PictureList list_of(const std::vector<Bitmap>& pictures) {
   return {.size = pictures.size(),
-          .read = [&](std::size_t i) { return std::make_shared<const Image>(pictures[i]); },
+          .read = [&](std::size_t i) { return std::make_shared<const Bitmap>(pictures[i]); },
           .where = [](std::size_t i) { return "picture " + std::to_string(i); }};
 }
 
@@ -94,7 +94,7 @@ TEST(Embedder, OnePictureInAllViewsIsFedSizeBySize) {
   PlainNetwork network;
   const std::vector<View> views{{16, 0, false}, {12, 90, true}, {16, 180, true}};
   Embedder embedder(network, views);
-  const Image picture = random_picture(40, 33, 5);
+  const Bitmap picture = random_picture(40, 33, 5);
   const std::vector<std::uint16_t> rows = embedder.embed(embedder.seen(picture), "here");
   EXPECT_EQ(rows, joined({expected(picture, views[0]), expected(picture, views[1]),
                           expected(picture, views[2])}));
@@ -102,10 +102,10 @@ TEST(Embedder, OnePictureInAllViewsIsFedSizeBySize) {
 }
 
 TEST(Embedder, ManyPicturesInOneViewAreFedInBatches) {
-  const std::vector<Image> pictures = random_pictures(7);
+  const std::vector<Bitmap> pictures = random_pictures(7);
   const View view{12, 270, true};
   std::vector<std::vector<std::uint16_t>> rows;
-  for (const Image& picture : pictures) rows.push_back(expected(picture, view));
+  for (const Bitmap& picture : pictures) rows.push_back(expected(picture, view));
   for (const std::size_t size : {1U, 3U, 7U, 100U})
     for (const unsigned threads : {1U, 3U}) {
       PlainNetwork network;
@@ -128,7 +128,7 @@ TEST(Embedder, TheSizeRuleSaysWhatTheNetworkSees) {
   PlainNetwork network;
   const View view{100, 0, false};
   Embedder embedder(network, {view}, SizeRule::paper);
-  const Image picture = random_picture(120, 90, 1);
+  const Bitmap picture = random_picture(120, 90, 1);
   EXPECT_EQ(embedder.embed(embedder.seen(picture), "here"),
             expected(picture, view, SizeRule::paper));
   EXPECT_EQ(network.sides().front().front(), 84U);
@@ -142,7 +142,7 @@ TEST(Embedder, NoPicturesHaveNoFeatures) {
 }
 
 TEST(Embedder, WhatFloat16CannotHoldNamesThePicture) {
-  const std::vector<Image> pictures = random_pictures(3);
+  const std::vector<Bitmap> pictures = random_pictures(3);
   const View view{16, 0, false};
   for (const float factor : {1e5F, NAN, -INFINITY}) {
     PlainNetwork network;
@@ -160,11 +160,11 @@ TEST(Embedder, APictureThatCannotBeReadEndsTheWork) {
   for (const std::size_t bad : {0U, 4U}) {
     PlainNetwork network;
     Embedder embedder(network, {view});
-    const std::vector<Image> pictures = random_pictures(6);
+    const std::vector<Bitmap> pictures = random_pictures(6);
     PictureList list = list_of(pictures);
     list.read = [&, bad](std::size_t i) {
       if (i == bad) throw data_error("moth: is damaged");
-      return std::make_shared<const Image>(pictures[i]);
+      return std::make_shared<const Bitmap>(pictures[i]);
     };
     expect_error(ErrorKind::data, {"moth"}, [&] { (void)embedder.embed(list, view, {.size = 2}); });
   }

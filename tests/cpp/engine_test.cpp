@@ -19,12 +19,12 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::plain_correct_queries;
-using testing::plain_terms;
-using testing::random_split;
-using testing::StoreData;
-using testing::TemporaryFolder;
+using test::expect_error;
+using test::plain_correct_queries;
+using test::plain_terms;
+using test::random_split;
+using test::StoreData;
+using test::TemporaryFolder;
 
 constexpr const char* kFirst = "s84_r0_f0";
 constexpr const char* kSecond = "s84_r0_f1";
@@ -65,7 +65,7 @@ class Bench {
 
  private:
   FeatureStore written() const {
-    testing::write_store(folder_.path(), data_);
+    test::write_store(folder_.path(), data_);
     return FeatureStore(folder_.path());
   }
 
@@ -193,7 +193,7 @@ TEST(StreamMembers, DecidesCloseNeighboursAnewInEachEpisode) {
           {point(1e-8F, 0), point(-1e-8F, 0), point(0.2F, 0.3F), point(0.1F, 8), point(-0.1F, 8),
            point(-0.3F, 7)}}}}}};
   const TemporaryFolder folder;
-  testing::write_store(folder.path(), data);
+  test::write_store(folder.path(), data);
   const FeatureStore store(folder.path());
   constexpr EpisodeShape shape{.ways = 2, .shots = 1, .queries = 1};
   EpisodeList episodes(shape);
@@ -291,7 +291,7 @@ TEST(StreamMembers, NamesABaseClassWithoutSamples) {
   const TemporaryFolder folder;
   StoreData data{{"base", random_split({})}, {"novel", random_split({})}};
   data["base"].classes.push_back("nobody");
-  testing::write_store(folder.path(), data);
+  test::write_store(folder.path(), data);
   const FeatureStore store(folder.path());
   EpisodeList episodes({.ways = 2, .shots = 1, .queries = 1});
   expect_error(ErrorKind::data, {"'nobody'", "base"}, [&] {
@@ -302,7 +302,7 @@ TEST(StreamMembers, NamesABaseClassWithoutSamples) {
 
 TEST(CheckMembers, NamesTheViewAndTheSplitThatAreMissing) {
   const TemporaryFolder folder;
-  testing::write_store(folder.path(), {{"novel", random_split({})}});
+  test::write_store(folder.path(), {{"novel", random_split({})}});
   const FeatureStore store(folder.path());
   EXPECT_NO_THROW(check_members(store, "novel", {{kFirst, {}, Voronoi{}}}, "pool.json"));
   expect_error(ErrorKind::data, {"pool.json", "member 1", "'s999'", kFirst, kSecond}, [&] {

@@ -13,7 +13,7 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
+using test::expect_error;
 using Indices = std::vector<SampleIndex>;
 
 // NumPy's RandomState.shuffle, written from its description alone.

@@ -10,7 +10,7 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
+using test::expect_error;
 
 EvaluationSeries series(std::vector<std::string> methods, const Evaluation& common) {
   return {.methods = std::move(methods), .shots = {1, 5}, .common = common};

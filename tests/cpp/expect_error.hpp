@@ -8,7 +8,7 @@
 
 #include "deepvoro/core/error.hpp"
 
-namespace deepvoro::testing {
+namespace deepvoro::test {
 
 // The error's text has to hold every fragment: the file, the row, the key it is about.
 template <class Action>
@@ -29,4 +29,4 @@ void expect_error(ErrorKind kind, std::initializer_list<std::string_view> fragme
   FAIL() << "nothing was thrown";
 }
 
-}  // namespace deepvoro::testing
+}  // namespace deepvoro::test

@@ -12,10 +12,10 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::read_file;
-using testing::TemporaryFolder;
-using testing::write_file;
+using test::expect_error;
+using test::read_file;
+using test::TemporaryFolder;
+using test::write_file;
 
 std::string text_of(const MappedFile& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};

@@ -14,12 +14,12 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::random_split;
+using test::expect_error;
+using test::random_split;
 
-constexpr EpisodeShape kShape{.ways = 3, .shots = 2, .queries = 4};
+constexpr EpisodeShape kHeadShape{.ways = 3, .shots = 2, .queries = 4};
 
-Matrix<float> rows_of(const testing::SplitData& split, std::span<const SampleIndex> which) {
+Matrix<float> rows_of(const test::SplitData& split, std::span<const SampleIndex> which) {
   const auto& all = split.views.begin()->second;
   Matrix<float> rows(which.size(), all.front().size());
   for (std::size_t i = 0; i < which.size(); ++i) std::ranges::copy(all[which[i]], rows.row(i));
@@ -28,13 +28,13 @@ Matrix<float> rows_of(const testing::SplitData& split, std::span<const SampleInd
 
 TEST(FittedHead, AnswersAsInAnEpisode) {
   for (const std::size_t dim : {std::size_t{18}, std::size_t{70}}) {
-    const testing::TemporaryFolder folder;
+    const test::TemporaryFolder folder;
     const auto novel = random_split({.classes = 6, .dim = dim, .seed = 2});
-    testing::write_store(
+    test::write_store(
         folder / "store",
         {{"base", random_split({.classes = 5, .dim = dim, .seed = 1})}, {"novel", novel}});
     const FeatureStore store(folder / "store");
-    const EpisodePlan plan{.shape = kShape, .count = 3};
+    const EpisodePlan plan{.shape = kHeadShape, .count = 3};
     const EpisodeList episodes = draw_episodes(store, "novel", plan);
     const std::string view = store.views().front();
     for (const Method method :
@@ -47,10 +47,10 @@ TEST(FittedHead, AnswersAsInAnEpisode) {
       for (std::size_t e = 0; e < episodes.size(); ++e) {
         const FittedHead head(
             {.method = method, .view = view}, rows_of(novel, episodes[e].support).view(),
-            std::vector<std::size_t>{0, 0, 1, 1, 2, 2}, kShape.ways, base_mean(store, view, 1));
+            std::vector<std::size_t>{0, 0, 1, 1, 2, 2}, kHeadShape.ways, base_mean(store, view, 1));
         const Matrix<float> queries = rows_of(novel, episodes[e].query);
-        std::vector<double> scores(queries.rows() * kShape.ways);
-        head.influence(queries.view(), 2, {scores.data(), queries.rows(), kShape.ways});
+        std::vector<double> scores(queries.rows() * kHeadShape.ways);
+        head.influence(queries.view(), 2, {scores.data(), queries.rows(), kHeadShape.ways});
         found.insert(found.end(), scores.begin(), scores.end());
       }
       EXPECT_EQ(found, expected) << name(method) << " in " << dim << " dimensions";

@@ -13,10 +13,10 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::random_split;
-using testing::SplitData;
-using testing::StoreData;
+using test::expect_error;
+using test::random_split;
+using test::SplitData;
+using test::StoreData;
 
 constexpr std::size_t kDim = 70;
 constexpr EpisodeShape kShape{.ways = 3, .shots = 2, .queries = 2};
@@ -86,7 +86,7 @@ TEST(FittedEnsemble, AddsUpTheTermsOfItsMembers) {
     const FittedEnsemble fitted(pool(), support.viewed(), &base.viewed(), Influence(alpha));
     std::vector<double> expected(kShape.total_queries() * kShape.ways);
     for (const Member& member : pool()) {
-      const auto terms = testing::plain_terms(data, "novel", member, episodes[0], kShape, alpha);
+      const auto terms = test::plain_terms(data, "novel", member, episodes[0], kShape, alpha);
       for (std::size_t i = 0; i < terms.size(); ++i) expected[i] += terms[i];
     }
     for (std::size_t q = 0; q < kShape.total_queries(); ++q) {
@@ -123,7 +123,7 @@ TEST(FittedEnsemble, TakesMembersInAnotherOrderThanTheViewsOfTheSupport) {
       for (std::size_t k = 0; k < 3; ++k) {
         double wanted = 0;
         for (const Member& member : members)
-          wanted -= testing::plain_terms(data, "novel", member, episodes[0], kShape, 1)[q * 3 + k];
+          wanted -= test::plain_terms(data, "novel", member, episodes[0], kShape, 1)[q * 3 + k];
         EXPECT_NEAR(influence[k], wanted, 1e-5 * std::abs(wanted)) << members[0].view << " first";
       }
     }

@@ -40,7 +40,7 @@ class Formats : public ::testing::Test {
   FeatureTable read(const std::string& name, std::string_view content) {
     const std::filesystem::path file = folder_ / name;
     std::filesystem::remove(file);  // some file systems flush a file that is overwritten
-    testing::write_file(file, content);
+    test::write_file(file, content);
     return read_feature_table(file, {});
   }
   std::string problem(const std::string& name, std::string_view content) {
@@ -74,7 +74,7 @@ class Formats : public ::testing::Test {
   }
 
  private:
-  testing::TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
 };
 
 // A pickle of one operation again and again.

@@ -12,9 +12,9 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::random_split;
-using testing::TemporaryFolder;
+using test::expect_error;
+using test::random_split;
+using test::TemporaryFolder;
 
 constexpr Method kHeads[] = {Method::power_lr,   Method::voronoi_lr, Method::deepvoro_minus_minus,
                              Method::simpleshot, Method::pt_ncm,     Method::s2m2,
@@ -23,9 +23,9 @@ constexpr Method kHeads[] = {Method::power_lr,   Method::voronoi_lr, Method::dee
 class HeadEvaluation : public ::testing::Test {
  protected:
   HeadEvaluation() {
-    testing::write_store(folder_ / "store",
-                         {{"base", random_split({.classes = 5, .dim = 18, .seed = 1})},
-                          {"novel", random_split({.classes = 6, .dim = 18, .seed = 2})}});
+    test::write_store(folder_ / "store",
+                      {{"base", random_split({.classes = 5, .dim = 18, .seed = 1})},
+                       {"novel", random_split({.classes = 6, .dim = 18, .seed = 2})}});
   }
   [[nodiscard]] static Evaluation request(Method method, unsigned threads = 1) {
     return {.method = method,
@@ -115,7 +115,7 @@ TEST_F(HeadEvaluation, WhatOnlyEnsemblesHaveIsWrongUsage) {
 }
 
 TEST_F(HeadEvaluation, AMissingSplitBaseIsNamed) {
-  testing::write_store(folder_ / "bare", {{"novel", random_split({.dim = 18})}});
+  test::write_store(folder_ / "bare", {{"novel", random_split({.dim = 18})}});
   const FeatureStore bare(folder_ / "bare");
   for (const Method method : {Method::dc, Method::simpleshot})
     expect_error(ErrorKind::data, {"'base'", name(method)},

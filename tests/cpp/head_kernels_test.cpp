@@ -12,7 +12,7 @@
 namespace deepvoro::kernels {
 namespace {
 
-using deepvoro::testing::random_points;
+using deepvoro::test::random_points;
 
 class HeadKernelTest : public ::testing::TestWithParam<Level> {
  protected:

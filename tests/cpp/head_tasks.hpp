@@ -9,7 +9,7 @@
 #include "test_store.hpp"
 
 // What the tests of several heads need.
-namespace deepvoro::testing {
+namespace deepvoro::test {
 
 [[nodiscard]] inline Matrix<double> unit_rows(std::size_t count, std::size_t dim,
                                               std::uint32_t seed) {
@@ -29,4 +29,4 @@ namespace deepvoro::testing {
   return out;
 }
 
-}  // namespace deepvoro::testing
+}  // namespace deepvoro::test

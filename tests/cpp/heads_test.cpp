@@ -15,10 +15,10 @@
 namespace deepvoro {
 namespace {
 
-using testing::influence_of;
-using testing::random_points;
-using testing::random_split;
-using testing::TemporaryFolder;
+using test::influence_of;
+using test::random_points;
+using test::random_split;
+using test::TemporaryFolder;
 
 static_assert(Head<NearestMean>);
 static_assert(Head<LogisticHead>);
@@ -48,7 +48,7 @@ struct EasyTask {
 class BaseStore {
  public:
   BaseStore() {
-    testing::write_store(
+    test::write_store(
         folder_.path(),
         {{"base", random_split({.classes = 6, .samples_per_class = 5, .dim = EasyTask::dim})}});
   }

@@ -24,10 +24,10 @@ class Import : public ::testing::Test {
         std::distance(std::filesystem::directory_iterator(folder_.path()), {}));
   }
   std::filesystem::path write(std::string_view name, std::string_view content) const {
-    testing::write_file(folder_ / name, content);
+    test::write_file(folder_ / name, content);
     return folder_ / name;
   }
-  testing::TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(Import, MakesAStoreThatOpens) {

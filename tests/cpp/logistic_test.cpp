@@ -16,9 +16,9 @@
 namespace deepvoro {
 namespace {
 
-using testing::influence_of;
-using testing::random_points;
-using testing::unit_rows;
+using test::influence_of;
+using test::random_points;
+using test::unit_rows;
 
 struct LogisticTask {
   LogisticTask(std::size_t ways, std::size_t count, std::size_t dim)

@@ -12,9 +12,9 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::npy_bytes;
-using testing::npy_dictionary;
+using test::expect_error;
+using test::npy_bytes;
+using test::npy_dictionary;
 using Shape = std::vector<std::uint64_t>;
 
 NpyHeader parse(const std::string& file) {
@@ -26,8 +26,8 @@ std::string npy_file(const std::string& descr, const std::vector<std::size_t>& s
   return npy_bytes(npy_dictionary(descr, shape), std::string(data_bytes, '\0'), version);
 }
 
-void expect_refused(const std::string& file,
-                    std::initializer_list<std::string_view> fragments = {}) {
+void expect_not_read(const std::string& file,
+                     std::initializer_list<std::string_view> fragments = {}) {
   expect_error(ErrorKind::data, {"features.npy"}, [&] { (void)parse(file); });
   expect_error(ErrorKind::data, fragments, [&] { (void)parse(file); });
 }
@@ -57,8 +57,8 @@ TEST(NpyHeader, IsReadInVersionsOneToThree) {
     EXPECT_EQ(header.shape, (Shape{3, 5})) << "version " << version;
     EXPECT_EQ(header.data_offset % 64, 0U) << "version " << version;
   }
-  expect_refused(npy_file("<f2", {3, 5}, 30, 4), {"version 4"});
-  expect_refused(npy_file("<f2", {3, 5}, 30, 0), {"version 0"});
+  expect_not_read(npy_file("<f2", {3, 5}, 30, 4), {"version 4"});
+  expect_not_read(npy_file("<f2", {3, 5}, 30, 0), {"version 0"});
 }
 
 TEST(NpyHeader, ReadsFortranOrder) {
@@ -77,17 +77,17 @@ TEST(NpyHeader, OfAFileCutShortAnywhereIsRefused) {
 }
 
 TEST(NpyHeader, SaysWhatAnEmptyOrForeignFileIs) {
-  expect_refused("", {"is empty"});
-  expect_refused("PK\x03\x04 a zip archive, perhaps", {"not a .npy file"});
+  expect_not_read("", {"is empty"});
+  expect_not_read("PK\x03\x04 a zip archive, perhaps", {"not a .npy file"});
 }
 
 TEST(NpyHeader, PromisingMoreThanIsThereIsRefusedHoweverMuch) {
-  expect_refused(npy_file("<f4", {10'000'000'000'000, 640}, 64), {"10000000000000, 640"});
-  expect_refused(npy_file("<f4", {std::numeric_limits<std::size_t>::max()}, 64));
+  expect_not_read(npy_file("<f4", {10'000'000'000'000, 640}, 64), {"10000000000000, 640"});
+  expect_not_read(npy_file("<f4", {std::numeric_limits<std::size_t>::max()}, 64));
   // Products that are 0 modulo 2^64, in elements or in bytes.
-  expect_refused(npy_file("<f4", {std::size_t{1} << 32U, std::size_t{1} << 32U}, 64));
-  expect_refused(npy_file("<f4", {std::size_t{1} << 62U}, 64));
-  expect_refused(
+  expect_not_read(npy_file("<f4", {std::size_t{1} << 32U, std::size_t{1} << 32U}, 64));
+  expect_not_read(npy_file("<f4", {std::size_t{1} << 62U}, 64));
+  expect_not_read(
       npy_bytes("{'descr': '<f4', 'fortran_order': False, "
                 "'shape': (99999999999999999999999,), }",
                 ""));
@@ -103,10 +103,10 @@ TEST(NpyHeader, CountsElementsWithoutOverflow) {
 
 TEST(NpyHeader, OfElementsThatAreNoPlainNumbersIsRefused) {
   for (const char* descr : {"|O", "<U5", "|S1", "<c8", "<M8", "<f3", "<f9", "<f1", "f4", "", "<f"})
-    expect_refused(npy_file(descr, {1}, 64), {"'" + std::string(descr) + "'"});
-  expect_refused(npy_bytes("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,), }",
-                           std::string(4, '\0')),
-                 {"cannot parse the .npy header"});
+    expect_not_read(npy_file(descr, {1}, 64), {"'" + std::string(descr) + "'"});
+  expect_not_read(npy_bytes("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,), }",
+                            std::string(4, '\0')),
+                  {"cannot parse the .npy header"});
 }
 
 TEST(NpyHeader, ThatIsNoDictionaryOfTheThreeKeysIsRefused) {
@@ -124,7 +124,7 @@ TEST(NpyHeader, ThatIsNoDictionaryOfTheThreeKeysIsRefused) {
            "{'descr': '<f4, 'fortran_order': False, 'shape': (1,), }",
            "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'more': 1, }",
        })
-    expect_refused(npy_bytes(dictionary, std::string(64, '\0')));
+    expect_not_read(npy_bytes(dictionary, std::string(64, '\0')));
 }
 
 TEST(NpyItemSize, KnowsThePlainNumbers) {

@@ -1,4 +1,4 @@
-#include "deepvoro/image/picture.hpp"
+#include "deepvoro/picture/picture.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,11 +12,11 @@ namespace deepvoro {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::expect_error;
-using testing::png_bytes;
-using testing::random_picture;
-using testing::TemporaryFolder;
-using testing::write_file;
+using test::expect_error;
+using test::png_bytes;
+using test::random_picture;
+using test::TemporaryFolder;
+using test::write_file;
 
 std::vector<std::byte> as_bytes(const std::string& text) {
   const auto* begin = reinterpret_cast<const std::byte*>(text.data());
@@ -30,27 +30,27 @@ std::vector<std::string> names_of(const std::vector<Picture>& pictures) {
 }
 
 TEST(Picture, BytesAndPixelsShowTheSame) {
-  const Image image = random_picture(9, 7, 1);
-  const Picture bytes = picture_from_bytes(as_bytes(png_bytes(image)), "door");
-  const Picture pixels = picture_from_pixels(image, "camera");
-  EXPECT_EQ(bytes.read(), image);
-  EXPECT_EQ(pixels.read(), image);
+  const Bitmap bitmap = random_picture(9, 7, 1);
+  const Picture bytes = picture_from_bytes(as_bytes(png_bytes(bitmap)), "door");
+  const Picture pixels = picture_from_pixels(bitmap, "camera");
+  EXPECT_EQ(bytes.read(), bitmap);
+  EXPECT_EQ(pixels.read(), bitmap);
   EXPECT_EQ(bytes.name, "door");
   EXPECT_EQ(pixels.where, "camera");
   EXPECT_TRUE(bytes.file.empty());
-  Image again;
+  Bitmap again;
   std::thread([&] { again = Picture(bytes).read(); }).join();
-  EXPECT_EQ(again, image);
+  EXPECT_EQ(again, bitmap);
 }
 
 TEST(Picture, InMemoryItIsCalledByWhatItShows) {
-  const Image image = random_picture(9, 7, 1);
-  EXPECT_EQ(picture_from_pixels(image).name, picture_from_pixels(Image(image)).name);
-  EXPECT_NE(picture_from_pixels(image).name, picture_from_pixels(random_picture(9, 7, 2)).name);
+  const Bitmap bitmap = random_picture(9, 7, 1);
+  EXPECT_EQ(picture_from_pixels(bitmap).name, picture_from_pixels(Bitmap(bitmap)).name);
+  EXPECT_NE(picture_from_pixels(bitmap).name, picture_from_pixels(random_picture(9, 7, 2)).name);
   // The same bytes in another shape are another picture.
   EXPECT_NE(picture_from_pixels({2, 3, std::vector<std::uint8_t>(18)}).name,
             picture_from_pixels({3, 2, std::vector<std::uint8_t>(18)}).name);
-  const std::vector<std::byte> file = as_bytes(png_bytes(image));
+  const std::vector<std::byte> file = as_bytes(png_bytes(bitmap));
   EXPECT_EQ(picture_from_bytes(file).name, picture_from_bytes(file).name);
   EXPECT_FALSE(picture_from_bytes(file).name.empty());
 }
@@ -64,8 +64,8 @@ TEST(Picture, BadBytesAreToldWhenTheyAreRead) {
 }
 
 TEST(Picture, PixelsMustBeAsManyAsTheSizeSays) {
-  for (const Image& wrong : {Image{2, 2, std::vector<std::uint8_t>(11)}, Image{0, 2, {}},
-                             Image{2, 0, {}}, Image{1, 1, std::vector<std::uint8_t>(6)}})
+  for (const Bitmap& wrong : {Bitmap{2, 2, std::vector<std::uint8_t>(11)}, Bitmap{0, 2, {}},
+                              Bitmap{2, 0, {}}, Bitmap{1, 1, std::vector<std::uint8_t>(6)}})
     expect_error(ErrorKind::usage, {"three per pixel"},
                  [&] { (void)picture_from_pixels(wrong, "door"); });
 }

@@ -6,7 +6,7 @@
 #include <set>
 #include <span>
 
-namespace deepvoro::testing {
+namespace deepvoro::test {
 namespace {
 
 long double climb(long double y, const Transform& transform) {
@@ -141,4 +141,4 @@ std::uint32_t plain_correct_queries(const std::vector<double>& distances,
   return correct;
 }
 
-}  // namespace deepvoro::testing
+}  // namespace deepvoro::test

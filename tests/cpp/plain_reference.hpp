@@ -9,7 +9,7 @@
 #include "test_store.hpp"
 
 // The formulas written down once more, without regard to speed, in long double.
-namespace deepvoro::testing {
+namespace deepvoro::test {
 
 using LongRow = std::vector<long double>;
 
@@ -25,4 +25,4 @@ using LongRow = std::vector<long double>;
 [[nodiscard]] std::uint32_t plain_correct_queries(const std::vector<double>& distances,
                                                   const EpisodeShape& shape);
 
-}  // namespace deepvoro::testing
+}  // namespace deepvoro::test

@@ -12,7 +12,7 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
+using test::expect_error;
 using Square = std::vector<std::vector<double>>;
 using Row = std::vector<double>;
 

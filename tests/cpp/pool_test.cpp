@@ -14,15 +14,15 @@ namespace deepvoro {
 namespace {
 
 using nlohmann::json;
-using testing::expect_error;
-using testing::TemporaryFolder;
-using testing::write_file;
+using test::expect_error;
+using test::TemporaryFolder;
+using test::write_file;
 
 const std::vector<std::string> kViews{"s84_r0_f0", "s84_r0_f1", "s90_r90_f0"};
 
 Pool default_pool_of(Method method) {
   const TemporaryFolder folder;
-  testing::write_store(folder.path(), {{"novel", testing::random_split({.views = kViews})}});
+  test::write_store(folder.path(), {{"novel", test::random_split({.views = kViews})}});
   return default_pool(method, FeatureStore(folder.path()));
 }
 
@@ -219,8 +219,8 @@ TEST_F(BrokenPoolFile, IsRefusedWhenAMemberIsNoObject) {
 }
 
 TEST_F(BrokenPoolFile, IsRefusedWhenItIsNoJson) {
-  expect_text_refused("", {"broken JSON"});
-  expect_text_refused("{\"format\": \"deepvoro-pool\", ", {"broken JSON at byte"});
+  expect_text_refused("", {"not valid JSON"});
+  expect_text_refused("{\"format\": \"deepvoro-pool\", ", {"not valid JSON at byte"});
   expect_text_refused(R"({"format":"deepvoro-pool","version":1e999})", {"out of range"});
   expect_error(ErrorKind::data, {"missing.json"},
                [&] { (void)read_pool(folder_ / "missing.json"); });

@@ -12,12 +12,12 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::TemporaryFolder;
+using test::expect_error;
+using test::TemporaryFolder;
 
 TEST(Preparation, FollowsItsOrder) {
   TemporaryFolder folder;
-  testing::write_store(
+  test::write_store(
       folder.path(),
       {{"novel",
         {.labels = {0, 0, 1}, .classes = {"a", "b"}, .views = {{"v", {{3, 4}, {0, 0}, {8, 6}}}}}}});
@@ -39,7 +39,7 @@ TEST(Preparation, FollowsItsOrder) {
 
 TEST(Preparation, ARootOfANegativeNumberIsAnErrorThatNamesItUnlessSigned) {
   TemporaryFolder folder;
-  testing::write_store(
+  test::write_store(
       folder.path(),
       {{"novel", {.labels = {0, 1}, .classes = {"a", "b"}, .views = {{"v", {{1, 4}, {9, -16}}}}}}});
   const FeatureStore store(folder.path());
@@ -53,8 +53,8 @@ TEST(Preparation, ARootOfANegativeNumberIsAnErrorThatNamesItUnlessSigned) {
 
 TEST(Preparation, RowsThatAreNotKeptAreThoseThatAre) {
   TemporaryFolder folder;
-  const auto split = testing::random_split({.classes = 3, .samples_per_class = 2, .dim = 19});
-  testing::write_store(folder.path(), {{"novel", split}});
+  const auto split = test::random_split({.classes = 3, .samples_per_class = 2, .dim = 19});
+  test::write_store(folder.path(), {{"novel", split}});
   const FeatureStore store(folder.path());
   const Preparation preparation{.square_root = true, .unit_last = true};
   const PreparedView kept(store, "novel", "s84_r0_f0", preparation, 1);

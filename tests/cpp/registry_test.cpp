@@ -13,7 +13,7 @@ namespace deepvoro {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::expect_error;
+using test::expect_error;
 
 class Registry : public ::testing::Test {
  protected:

@@ -16,11 +16,11 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::plain_terms;
-using testing::random_split;
-using testing::StoreData;
-using testing::TemporaryFolder;
+using test::expect_error;
+using test::plain_terms;
+using test::random_split;
+using test::StoreData;
+using test::TemporaryFolder;
 
 Pool numbered_pool(std::size_t size) {
   Pool pool;
@@ -57,7 +57,7 @@ TEST(RandomSelection, NeedsASizeBetweenOneAndThePool) {
 
 class GuidedSelection : public ::testing::Test {
  protected:
-  GuidedSelection() { testing::write_store(folder_.path(), data_); }
+  GuidedSelection() { test::write_store(folder_.path(), data_); }
 
   [[nodiscard]] ValidationRanking measure(const Pool& pool, double alpha = 1,
                                           unsigned threads = 2) const {
@@ -169,7 +169,7 @@ TEST_F(GuidedSelection, NeverLooksAtTheNovelSplit) {
 
 TEST_F(GuidedSelection, NeedsTheValidationSplit) {
   const TemporaryFolder folder;
-  testing::write_store(folder.path(), {{"novel", random_split({})}});
+  test::write_store(folder.path(), {{"novel", random_split({})}});
   expect_error(ErrorKind::data, {folder.path().string(), "'val'"}, [&] {
     (void)ValidationRanking::measure(FeatureStore(folder.path()), pool_, plan_, Influence(1), 1);
   });

@@ -41,7 +41,7 @@ TEST(StudentT, HasItsLimits) {
   }
   EXPECT_EQ(student_t_two_sided(1e200, 5), 0) << "its square is infinite";
   EXPECT_EQ(student_t_two_sided(100, 1999), 0) << "below the smallest double";
-  testing::expect_error(ErrorKind::internal, {"degree"}, [] { (void)student_t_two_sided(1, 0); });
+  test::expect_error(ErrorKind::internal, {"degree"}, [] { (void)student_t_two_sided(1, 0); });
 }
 
 TEST(StudentT, FallsAsTGrows) {

@@ -25,8 +25,8 @@ TEST(Estimate, OfOneValueAndOfEqualValuesHasNoWidth) {
 }
 
 TEST(Estimate, OfNothingIsABug) {
-  testing::expect_error(ErrorKind::internal, {"no values"},
-                        [] { (void)estimate(std::vector<double>{}); });
+  test::expect_error(ErrorKind::internal, {"no values"},
+                     [] { (void)estimate(std::vector<double>{}); });
 }
 
 TEST(PairedDifference, IsTheEstimateOfTheDifferences) {
@@ -43,7 +43,7 @@ TEST(PairedDifference, OfAMethodToItselfIsZero) {
 }
 
 TEST(PairedDifference, NeedsEquallyMany) {
-  testing::expect_error(ErrorKind::internal, {"equally many"}, [] {
+  test::expect_error(ErrorKind::internal, {"equally many"}, [] {
     (void)paired_difference(std::array{1.0, 2.0}, std::array{1.0});
   });
 }

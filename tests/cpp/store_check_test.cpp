@@ -10,13 +10,13 @@
 namespace deepvoro {
 namespace {
 
-using testing::Rows;
-using testing::TemporaryFolder;
+using test::Rows;
+using test::TemporaryFolder;
 using Notes = std::vector<std::string>;
 
 // What is noted of a split whose classes have so many samples.
 Notes notes_of_sizes(const std::vector<std::size_t>& sizes) {
-  testing::SplitData split;
+  test::SplitData split;
   Rows rows;
   for (std::size_t c = 0; c < sizes.size(); ++c) {
     split.classes.push_back("class-" + std::to_string(c));
@@ -25,7 +25,7 @@ Notes notes_of_sizes(const std::vector<std::size_t>& sizes) {
   }
   split.views["view"] = rows;
   const TemporaryFolder folder;
-  testing::write_store(folder.path(), {{"novel", split}});
+  test::write_store(folder.path(), {{"novel", split}});
   return check_store(FeatureStore(folder.path()), 1).notes;
 }
 

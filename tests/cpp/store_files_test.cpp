@@ -8,10 +8,10 @@ namespace deepvoro {
 namespace {
 
 TEST(StoreFiles, DescriptionWithoutProvenanceHasAnEmptyOne) {
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   write_store_description(folder.path(),
                           {.dim = 2, .views = {"v"}, .splits = {{"val", {3, {"cat"}}}}});
-  EXPECT_EQ(testing::read_file(folder / "store.json"), R"({
+  EXPECT_EQ(test::read_file(folder / "store.json"), R"({
  "dim": 2,
  "format": "deepvoro-store",
  "provenance": {},
@@ -32,7 +32,7 @@ TEST(StoreFiles, DescriptionWithoutProvenanceHasAnEmptyOne) {
 }
 
 TEST(StoreFiles, WhatIsWrittenIsReadBack) {
-  const testing::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   std::filesystem::create_directory(folder / "novel");
   write_store_labels(folder.path(), "novel", std::vector<std::int64_t>{1, 0, 1});
   write_store_description(folder.path(), {.dim = 4,

@@ -17,15 +17,15 @@ namespace deepvoro {
 namespace {
 
 using nlohmann::json;
-using testing::bytes_of;
-using testing::expect_error;
-using testing::npy_bytes;
-using testing::npy_dictionary;
-using testing::SplitData;
-using testing::TemporaryFolder;
-using testing::write_file;
-using testing::write_labels;
-using testing::write_store;
+using test::bytes_of;
+using test::expect_error;
+using test::npy_bytes;
+using test::npy_dictionary;
+using test::SplitData;
+using test::TemporaryFolder;
+using test::write_file;
+using test::write_labels;
+using test::write_store;
 
 // A store of two samples a class that each test may damage.
 class SmallStore : public ::testing::Test {
@@ -46,7 +46,7 @@ class SmallStore : public ::testing::Test {
 
   template <class Change>
   void change_description(const Change& change) const {
-    json document = json::parse(testing::read_file(description()));
+    json document = json::parse(test::read_file(description()));
     change(document);
     write_file(description(), document.dump());
   }
@@ -104,7 +104,7 @@ TEST_F(SmallStore, GivesLabelsAndRows) {
 TEST_F(SmallStore, SaysWhatIsMeantWhereNothingIsNamed) {
   EXPECT_EQ(open().usual_split(), "novel");
   EXPECT_EQ(open().model_sha256(), "");
-  json content = json::parse(testing::read_file(description()));
+  json content = json::parse(test::read_file(description()));
   content["splits"].erase("novel");
   content["provenance"] = {{"model", "00ff"}};
   write_file(description(), content.dump());
@@ -139,14 +139,14 @@ TEST_F(SmallStore, OpensWithoutItsViewsAndLabels) {
 
 TEST_F(SmallStore, DescriptionMustBeThere) {
   std::filesystem::remove(description());
-  expect_open_fails({"is not there", "deepvoro store create"});
+  expect_open_fails({"does not exist", "deepvoro store create"});
 }
 
 TEST_F(SmallStore, DescriptionMustBeJson) {
   write_file(description(), "{\"format\": ");
-  expect_open_fails({"broken JSON at byte"});
+  expect_open_fails({"not valid JSON at byte"});
   write_file(description(), "");
-  expect_open_fails({"broken JSON"});
+  expect_open_fails({"not valid JSON"});
   write_file(description(), "[]");
   expect_open_fails({"\"format\""});
 }
@@ -170,7 +170,7 @@ TEST_F(SmallStore, EveryBrokenKeyIsRefusedByName) {
       {"dim", nullptr},
       {"views", nullptr},
   };
-  const std::string intact = testing::read_file(description());
+  const std::string intact = test::read_file(description());
   for (const auto& [key, value] : broken) {
     SCOPED_TRACE(std::string(key) + " = " + value.dump());
     write_file(description(), intact);
@@ -186,7 +186,7 @@ TEST_F(SmallStore, EveryBrokenKeyIsRefusedByName) {
 }
 
 TEST_F(SmallStore, EveryBrokenKeyOfASplitIsRefusedByName) {
-  const std::string intact = testing::read_file(description());
+  const std::string intact = test::read_file(description());
   const std::vector<std::pair<const char*, json>> broken = {
       {"samples", -1}, {"samples", 1.5}, {"samples", "4"}, {"classes", "ant"}, {"classes", {1, 2}}};
   for (const auto& [key, value] : broken) {
@@ -198,7 +198,7 @@ TEST_F(SmallStore, EveryBrokenKeyOfASplitIsRefusedByName) {
 }
 
 TEST_F(SmallStore, NamesMustBeUniqueAndFitForFiles) {
-  const std::string intact = testing::read_file(description());
+  const std::string intact = test::read_file(description());
   change_description([](json& document) { document["views"] = {"a", "b", "a"}; });
   expect_open_fails({"view \"a\"", "twice"});
   write_file(description(), intact);
@@ -209,7 +209,7 @@ TEST_F(SmallStore, NamesMustBeUniqueAndFitForFiles) {
   expect_open_fails({"../a"});
   write_file(description(), intact);
   change_description([](json& document) { document["splits"]["test"] = json::object(); });
-  expect_open_fails({"\"test\" is no split"});
+  expect_open_fails({"\"test\" is not a split"});
 }
 
 TEST(StoreNames, AreLettersDigitsAndAFewSigns) {

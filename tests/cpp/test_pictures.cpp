@@ -12,16 +12,16 @@
 // jpeglib.h needs what <cstdio> declares.
 #include <jpeglib.h>
 
-namespace deepvoro::testing {
+namespace deepvoro::test {
 
-Image random_picture(std::size_t width, std::size_t height, std::uint32_t seed) {
+Bitmap random_picture(std::size_t width, std::size_t height, std::uint32_t seed) {
   std::mt19937 generator(seed);
-  Image image{width, height, std::vector<std::uint8_t>(width * height * 3)};
-  for (auto& level : image.pixels) level = static_cast<std::uint8_t>(generator() >> 24U);
-  return image;
+  Bitmap bitmap{width, height, std::vector<std::uint8_t>(width * height * 3)};
+  for (auto& level : bitmap.pixels) level = static_cast<std::uint8_t>(generator() >> 24U);
+  return bitmap;
 }
 
-std::string jpeg_bytes(const Image& image, JpegColors colors, bool progressive) {
+std::string jpeg_bytes(const Bitmap& bitmap, JpegColors colors, bool progressive) {
   jpeg_compress_struct encoder{};
   jpeg_error_mgr errors{};
   encoder.err = jpeg_std_error(&errors);
@@ -29,8 +29,8 @@ std::string jpeg_bytes(const Image& image, JpegColors colors, bool progressive) 
   unsigned char* memory = nullptr;
   unsigned long size = 0;
   jpeg_mem_dest(&encoder, &memory, &size);
-  encoder.image_width = static_cast<JDIMENSION>(image.width);
-  encoder.image_height = static_cast<JDIMENSION>(image.height);
+  encoder.image_width = static_cast<JDIMENSION>(bitmap.width);
+  encoder.image_height = static_cast<JDIMENSION>(bitmap.height);
   const int channels = colors == JpegColors::rgb ? 3 : colors == JpegColors::grey ? 1 : 4;
   encoder.input_components = channels;
   encoder.in_color_space = colors == JpegColors::rgb    ? JCS_RGB
@@ -39,12 +39,12 @@ std::string jpeg_bytes(const Image& image, JpegColors colors, bool progressive) 
   jpeg_set_defaults(&encoder);
   if (progressive) jpeg_simple_progression(&encoder);
   jpeg_start_compress(&encoder, TRUE);
-  std::vector<unsigned char> row(image.width * 4);
-  for (std::size_t y = 0; y < image.height; ++y) {
-    for (std::size_t x = 0; x < image.width; ++x)
+  std::vector<unsigned char> row(bitmap.width * 4);
+  for (std::size_t y = 0; y < bitmap.height; ++y) {
+    for (std::size_t x = 0; x < bitmap.width; ++x)
       for (int c = 0; c < channels; ++c)
         row[x * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c)] =
-            image.pixels[(y * image.width + x) * 3 + static_cast<std::size_t>(c % 3)];
+            bitmap.pixels[(y * bitmap.width + x) * 3 + static_cast<std::size_t>(c % 3)];
     unsigned char* rows[] = {row.data()};
     jpeg_write_scanlines(&encoder, rows, 1);
   }
@@ -55,19 +55,19 @@ std::string jpeg_bytes(const Image& image, JpegColors colors, bool progressive) 
   return bytes;
 }
 
-std::string png_bytes(const Image& image) {
+std::string png_bytes(const Bitmap& bitmap) {
   png_image description{};
   description.version = PNG_IMAGE_VERSION;
-  description.width = static_cast<png_uint_32>(image.width);
-  description.height = static_cast<png_uint_32>(image.height);
+  description.width = static_cast<png_uint_32>(bitmap.width);
+  description.height = static_cast<png_uint_32>(bitmap.height);
   description.format = PNG_FORMAT_RGB;
   png_alloc_size_t size = 0;
   std::string bytes;
-  if (png_image_write_to_memory(&description, nullptr, &size, 0, image.pixels.data(), 0, nullptr) ==
-      0)
+  if (png_image_write_to_memory(&description, nullptr, &size, 0, bitmap.pixels.data(), 0,
+                                nullptr) == 0)
     throw std::runtime_error("no PNG");
   bytes.resize(size);
-  if (png_image_write_to_memory(&description, bytes.data(), &size, 0, image.pixels.data(), 0,
+  if (png_image_write_to_memory(&description, bytes.data(), &size, 0, bitmap.pixels.data(), 0,
                                 nullptr) == 0)
     throw std::runtime_error("no PNG");
   bytes.resize(size);
@@ -125,4 +125,4 @@ std::string big_endian(std::uint32_t number) {
   return bytes;
 }
 
-}  // namespace deepvoro::testing
+}  // namespace deepvoro::test

@@ -11,7 +11,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace deepvoro::testing {
+namespace deepvoro::test {
 
 namespace fs = std::filesystem;
 
@@ -44,6 +44,12 @@ void write_file(const fs::path& file, std::string_view contents) {
 std::string read_file(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::string saved_bytes(const Classifier& classifier) {
+  const TemporaryFolder folder;
+  classifier.save(folder / "saved.dv");
+  return read_file(folder / "saved.dv");
 }
 
 std::string npy_bytes(std::string_view dictionary, std::string_view data, int version) {
@@ -125,4 +131,4 @@ Matrix<double> random_points(std::size_t count, std::size_t dim, std::uint32_t s
   return points;
 }
 
-}  // namespace deepvoro::testing
+}  // namespace deepvoro::test

@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "deepvoro/classifier/classifier.hpp"
 #include "deepvoro/core/matrix.hpp"
 
 // Files and feature stores for tests, written without the library's own writers.
-namespace deepvoro::testing {
+namespace deepvoro::test {
 
 // A folder of its own for one test, removed with everything in it.
 class TemporaryFolder {
@@ -33,6 +34,8 @@ class TemporaryFolder {
 
 void write_file(const std::filesystem::path& file, std::string_view contents);
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);
+// What save() writes.
+[[nodiscard]] std::string saved_bytes(const Classifier& classifier);
 
 // The bytes of a .npy file of version 1 with the given dictionary as header.
 [[nodiscard]] std::string npy_bytes(std::string_view dictionary, std::string_view data,
@@ -74,4 +77,4 @@ struct RandomSplit {
 // Random rows that are no features, just points.
 [[nodiscard]] Matrix<double> random_points(std::size_t count, std::size_t dim, std::uint32_t seed);
 
-}  // namespace deepvoro::testing
+}  // namespace deepvoro::test

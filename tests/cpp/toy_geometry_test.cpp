@@ -16,10 +16,10 @@
 namespace deepvoro {
 namespace {
 
-using testing::random_split;
-using testing::Rows;
-using testing::SplitData;
-using testing::StoreData;
+using test::random_split;
+using test::Rows;
+using test::SplitData;
+using test::StoreData;
 
 // Points are rows less the mean of all base rows, `factor` times as long; queries and centers are
 // scaled differently in every element, by the size of the class too; distances are squared.
@@ -143,8 +143,8 @@ TEST(ToyGeometry, IsStreamedOverEpisodes) {
   for (const auto& [dim, tolerance] : kPrecisions)
     for (const std::size_t shots : {1U, 3U}) {
       const StoreData data = data_of(dim);
-      const testing::TemporaryFolder folder;
-      testing::write_store(folder.path(), data);
+      const test::TemporaryFolder folder;
+      test::write_store(folder.path(), data);
       const FeatureStore store(folder.path());
       const EpisodeShape shape{.ways = 4, .shots = shots, .queries = 3};
       const std::vector<std::size_t> labels = store.labels("novel");

@@ -18,10 +18,10 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::plain_transform;
-using testing::Rows;
-using testing::TemporaryFolder;
+using test::expect_error;
+using test::plain_transform;
+using test::Rows;
+using test::TemporaryFolder;
 
 LoadedView loaded(const FeatureStore& store, std::size_t block_columns) {
   LoadedView view(store, block_columns, 2);
@@ -61,7 +61,7 @@ class TransformedView {
   }
   FeatureStore written(const Rows& rows) const {
     const std::vector<std::int64_t> labels(rows.size(), 0);
-    testing::write_store(folder_.path(), {{"novel", {labels, {"only"}, {{"view", rows}}}}});
+    test::write_store(folder_.path(), {{"novel", {labels, {"only"}, {{"view", rows}}}}});
     return FeatureStore(folder_.path());
   }
 
@@ -96,7 +96,7 @@ void expect_plain_result_less_a_center(const Rows& rows, const Transform& transf
   const auto constant = static_cast<double>(
       moved_by(view, 0, view.row<double>(0)[0], plain_transform(rows.front(), transform)[0]));
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    const testing::LongRow expected = plain_transform(rows[r], transform);
+    const test::LongRow expected = plain_transform(rows[r], transform);
     const std::vector<Real> actual = view.row<Real>(r);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const double magnitude = 1 + static_cast<double>(std::abs(expected[i])) + std::abs(constant);
@@ -178,12 +178,11 @@ TEST(RowTransformer, GivesPartsOfARowAsTheyStandInTheWhole) {
 
 TEST(RowTransformer, ReadsFloat16) {
   const TemporaryFolder folder;
-  testing::write_store(folder.path(), {{"novel", {{0}, {"only"}, {{"view", {{1, 1, 1}}}}}}});
+  test::write_store(folder.path(), {{"novel", {{0}, {"only"}, {{"view", {{1, 1, 1}}}}}}});
   const std::vector<std::uint16_t> halves{0x4200, 0x0000, 0xC400};  // 3, 0, -4
-  testing::write_file(
-      folder / "novel" / "view.npy",
-      testing::npy_bytes(testing::npy_dictionary("<f2", std::vector<std::size_t>{1, 3}),
-                         testing::bytes_of(halves)));
+  test::write_file(folder / "novel" / "view.npy",
+                   test::npy_bytes(test::npy_dictionary("<f2", std::vector<std::size_t>{1, 3}),
+                                   test::bytes_of(halves)));
   const FeatureStore store(folder.path());
   const LoadedView view = loaded(store, 2);
   EXPECT_DOUBLE_EQ(view.norm(0), 5);
@@ -196,8 +195,8 @@ TEST(RowTransformer, ReadsFloat16) {
   EXPECT_DOUBLE_EQ(out[2], -0.8);
 }
 
-void expect_refused(const Rows& rows, const Transform& transform, std::size_t bad_row,
-                    std::initializer_list<std::string_view> fragments) {
+void expect_not_transformed(const Rows& rows, const Transform& transform, std::size_t bad_row,
+                            std::initializer_list<std::string_view> fragments) {
   const TransformedView view(rows, transform);
   for (std::size_t r = 0; r < bad_row; ++r) EXPECT_NO_THROW((void)view.row<double>(r));
   expect_error(ErrorKind::data, fragments, [&] { (void)view.row<double>(bad_row); });
@@ -205,22 +204,24 @@ void expect_refused(const Rows& rows, const Transform& transform, std::size_t ba
 }
 
 TEST(RowTransformer, NamesTheRowColumnAndValueItCannotTakeThePowerOf) {
-  expect_refused(
+  expect_not_transformed(
       {{3, 4}, {3, -4}}, {.lambda = 0.5}, 1,
       {"view.npy", "row 1", "column 1", "the value is -4", "-0.8", "power 0.5", "`signed`"});
-  expect_refused({{-3, 4}}, {.lambda = 1.3}, 0, {"row 0", "column 0", "power 1.3"});
+  expect_not_transformed({{-3, 4}}, {.lambda = 1.3}, 0, {"row 0", "column 0", "power 1.3"});
 }
 
 TEST(RowTransformer, NamesTheRowColumnAndValueItCannotTakeTheLogarithmOf) {
-  expect_refused({{1, 1}, {1, 0}}, {.lambda = 0}, 1,
-                 {"view.npy", "row 1", "column 1", "the value is 0", "logarithm"});
-  expect_refused({{0, 0}}, {.lambda = 0}, 0, {"row 0", "column 0", "logarithm"});
-  expect_refused({{1, 1}, {-1, 1}}, {.b = 0.1, .lambda = 0}, 1, {"row 1", "column 0", "logarithm"});
+  expect_not_transformed({{1, 1}, {1, 0}}, {.lambda = 0}, 1,
+                         {"view.npy", "row 1", "column 1", "the value is 0", "logarithm"});
+  expect_not_transformed({{0, 0}}, {.lambda = 0}, 0, {"row 0", "column 0", "logarithm"});
+  expect_not_transformed({{1, 1}, {-1, 1}}, {.b = 0.1, .lambda = 0}, 1,
+                         {"row 1", "column 0", "logarithm"});
 }
 
 TEST(RowTransformer, NamesTheRowAndColumnThatBecomesTooLarge) {
-  expect_refused({{1, 0}}, {.lambda = -1}, 0, {"row 0", "column 1", "beyond float32"});
-  expect_refused({{1, 1}}, {.w = 1e9, .lambda = 8}, 0, {"row 0", "column 0", "beyond float32"});
+  expect_not_transformed({{1, 0}}, {.lambda = -1}, 0, {"row 0", "column 1", "beyond float32"});
+  expect_not_transformed({{1, 1}}, {.w = 1e9, .lambda = 8}, 0,
+                         {"row 0", "column 0", "beyond float32"});
 }
 
 TEST(RowTransformer, RefusesParametersBeyondReason) {
@@ -244,8 +245,7 @@ TEST(LoadedView, NamesTheRowAndColumnThatIsNotFinite) {
 
 TEST(CenterOf, IsTheMeanOfAFewRowsThatAreAllOfThem) {
   const TemporaryFolder folder;
-  testing::write_store(folder.path(),
-                       {{"novel", {{0, 0}, {"only"}, {{"view", {{3, 4}, {0, 1}}}}}}});
+  test::write_store(folder.path(), {{"novel", {{0, 0}, {"only"}, {{"view", {{3, 4}, {0, 1}}}}}}});
   const FeatureStore store(folder.path());
   const LoadedView view = loaded(store, 2);
   EXPECT_EQ(center_of(view, {.lambda = 1}), (std::vector<float>{0.3F, 0.9F}));
@@ -278,12 +278,12 @@ TEST(LoadedView, TakesALargerViewAfterASmallerOne) {
   const TemporaryFolder folder;
   const Rows rows = random_rows(count, dim, true, 21);
   const std::vector<std::int64_t> labels(count, 0);
-  testing::write_store(folder.path(), {{"novel", {labels, {"only"}, {{"a", rows}, {"b", rows}}}}});
+  test::write_store(folder.path(), {{"novel", {labels, {"only"}, {{"a", rows}, {"b", rows}}}}});
   const std::vector<std::uint16_t> halves(count * dim, 0x3C00);  // 1
-  testing::write_file(
+  test::write_file(
       folder / "novel" / "a.npy",
-      testing::npy_bytes(testing::npy_dictionary("<f2", std::vector<std::size_t>{count, dim}),
-                         testing::bytes_of(halves)));
+      test::npy_bytes(test::npy_dictionary("<f2", std::vector<std::size_t>{count, dim}),
+                      test::bytes_of(halves)));
   const FeatureStore store(folder.path());
   LoadedView view(store, 64, 1);
   view.load("novel", "a");

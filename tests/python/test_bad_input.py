@@ -464,7 +464,7 @@ def test_full_standard_output_is_told(program, store, run, output_folder, tmp_pa
         command = [program, *(argument.format(results=tmp_path / "results.json") for argument in arguments)]
         process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, encoding="utf-8")
     assert process.returncode == BAD_DATA
-    assert process.stderr == "deepvoro: the standard output cannot be written; is the disk full?\n"
+    assert process.stderr == "deepvoro: standard output cannot be written; is the disk full?\n"
 
 
 def test_unknown_key_in_pool(refusal, store, tmp_path):
@@ -483,7 +483,7 @@ def test_pool_with_several_methods(refusal, store, tmp_path):
 
 
 @pytest.mark.parametrize("arguments, mentions", [
-    (["evaluate", "x", "--metod", "vd"], ["'--metod' is not understood here; did you mean --method?"]),
+    (["evaluate", "x", "--metod", "vd"], ["unexpected argument '--metod'; did you mean --method?"]),
     (["evaluate", "x", "--shto=1"], ["did you mean --shots?"]),
     (["evaluate", "x", "--nothing-like-it"], ["--nothing-like-it", "deepvoro evaluate --help"]),
     (["remove", "birds.dv", "coffee", "cup"], ["'cup'", "quotes"]),

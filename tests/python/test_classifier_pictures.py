@@ -148,7 +148,7 @@ def test_other_numbers_of_views(fit, views):
 def test_numbers_of_views_that_there_are_not(deepvoro, pictures, tmp_path, command, views):
     name, *flags = command
     process = deepvoro(name, pictures / "support", *flags, "--views", views, "--out", tmp_path / "out")
-    assert_one_line(process, 2, "--views", f"'{views}'", "1, 4, 8, 16 and 64")
+    assert_one_line(process, 2, "--views", f"'{views}'", "1, 4, 8, 16 or 64")
 
 
 def test_adding_and_removing_give_the_bytes_of_fitting_at_once(deepvoro, fit, pictures, tmp_path):
@@ -303,9 +303,9 @@ def test_names_that_stand_for_no_picture_are_told(deepvoro, fit, pictures, tmp_p
     (tmp_path / "empty/within").mkdir(parents=True)
     (tmp_path / "empty/notes.txt").write_text("no picture")
     for query, words in (
-        (f"{tmp_path}/nothing/*.jpg", ("nothing/*.jpg: no file", "ending")),
+        (f"{tmp_path}/nothing/*.jpg", ("nothing/*.jpg: no file", "extension")),
         (f"{pictures}/query/ant/[7-9].png", ("[7-9].png: no file",)),
-        (tmp_path / "empty", ("empty: holds no pictures", ".jpg")),
+        (tmp_path / "empty", ("empty: contains no pictures", ".jpg")),
     ):
         for command in (("predict", file), ("predict", file, pictures / "query"), ("add", file, "dog")):
             assert_one_line(deepvoro(*command, query, "--skip-bad"), 3, *words)

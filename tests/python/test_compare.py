@@ -124,7 +124,7 @@ def test_table_of_one_file_has_a_heading_for_each_kind_of_episode(compare, write
     _, stdout = compare(write("a.json", one + five))
     lines = stdout.splitlines()
     assert [lines.index(line) for line in lines if "split novel" in line] == [0, 4]
-    assert lines[4].startswith("store, split novel: 4-way, 15 queries a class, 1 episodes")
+    assert lines[4].startswith("store, split novel: 4-way, 15 queries per class, 1 episodes")
     assert lines[2].split() == ["vd", "1", "55.00", "±", "6.93"]
     assert lines[3].split() == ["dc", "1", "55.00", "±", "6.93", "+0.00", "±", "0.00", "1"]
     assert lines[8].split() == ["s2m2", "5", "70.00", "±", "0.00", "+0.00", "±", "0.00", "one", "episode"]

@@ -15,7 +15,7 @@ import models  # noqa: E402
 import safetensors  # noqa: E402
 import torch_networks  # noqa: E402
 from conftest import PROGRAM  # noqa: E402
-from test_images import write_broken  # noqa: E402
+from test_pictures import write_broken  # noqa: E402
 
 LIBRARIES = PROGRAM.resolve().parents[1] / "lib"
 if not (LIBRARIES / "libdeepvoro_backbone.so").is_file():
@@ -118,7 +118,7 @@ def test_a_model_goes_by_its_name_and_says_what_it_is(deepvoro, pictures, model,
     # Under another name it is the same model.
     (tmp_path / "backbones/mine.safetensors").rename(tmp_path / "other.safetensors")
     process = deepvoro("extract", pictures, "--model", tmp_path / "other.safetensors", *flags)
-    assert process.returncode == 0 and "were there already" in process.stderr
+    assert process.returncode == 0 and "already existed" in process.stderr
 
 
 def test_features_say_what_stands_beside_their_model(extract, model, tmp_path):
@@ -152,7 +152,7 @@ def test_further_views_are_added_and_earlier_ones_left_alone(extract, tmp_path):
     before = (tmp_path / "grown/novel/s32_r0_f0.npy").stat().st_mtime_ns
     process = extract(out=tmp_path / "grown")
     assert process.returncode == 0
-    assert "1 of 2 views were there already" in process.stderr
+    assert "1 of 2 views already existed" in process.stderr
     assert (tmp_path / "grown/novel/s32_r0_f0.npy").stat().st_mtime_ns == before
     assert extract(out=tmp_path / "whole").returncode == 0
     assert files_of(tmp_path / "grown") == files_of(tmp_path / "whole")
@@ -179,7 +179,7 @@ def test_archives_give_the_bytes_of_their_folders_and_go_on(extract, pictures, t
     assert extract(images=tmp_path / "archives", views="s32_r0_f0").returncode == 0
     # The same pictures are the same collection, wherever they lie.
     process = extract(images=tmp_path / "archives")
-    assert process.returncode == 0 and "1 of 2 views were there already" in process.stderr
+    assert process.returncode == 0 and "1 of 2 views already existed" in process.stderr
     assert files_of(tmp_path / "store") == files_of(tmp_path / "of-folders")
 
 
@@ -321,7 +321,7 @@ def test_the_picture_whose_features_are_too_large_is_named(extract, tmp_path):
     flags = ("--size", 30, "--batch", 2)
     process = extract(*flags, images=tmp_path / "pictures", model_file=tmp_path / "enlarged.ts", views="1")
     assert process.returncode == 3
-    assert "any/3.png: the network gives" in process.stderr and "float16" in process.stderr
+    assert "any/3.png: the network outputs" in process.stderr and "float16" in process.stderr
 
 
 def test_torchscript_module_is_a_backbone(extract, tmp_path):

@@ -189,7 +189,7 @@ def test_bad_pictures_are_errors_or_skipped(file, pictures, tmp_path):  # noqa: 
         with pytest.warns(UserWarning, match="skipped .*neither a JPEG nor a PNG"):
             answers = classifier.predict([bad, good, bad], skip_bad=True)
         assert [answers[0], answers[2]] == [None, None] and answers[1] == classifier.predict(good)[0]
-        with pytest.raises(ValueError, match="not one of the pictures"):
+        with pytest.raises(ValueError, match="none of the pictures"):
             classifier.predict([bad], skip_bad=True)
     with pytest.raises(ValueError, match="no such file"):
         classifier.predict(tmp_path / "absent.png")
@@ -210,14 +210,14 @@ def test_what_is_no_picture_is_told(file, wrong, error, word):
 def test_wrong_arguments_are_told(file, pictures, model, tmp_path):  # noqa: F811
     with pytest.raises(TypeError, match="Classifier.fit or Classifier.load"):
         deepvoro.Classifier("birds.dv")
-    with pytest.raises(ValueError, match="1, 4, 8, 16 and 64"):
+    with pytest.raises(ValueError, match="1, 4, 8, 16 or 64"):
         deepvoro.Classifier.fit(pictures / "support", views=3, backbone=model)
     with pytest.raises(ValueError, match="No such file"):
         deepvoro.Classifier.load(tmp_path / "absent.dv")
     classifier = deepvoro.Classifier.load(file)
     with pytest.raises(ValueError, match="no class 'emu'"):
         classifier.remove("emu")
-    with pytest.raises(ValueError, match="nothing to tell apart"):
+    with pytest.raises(ValueError, match="no pictures to learn from"):
         deepvoro.Classifier.fit({}, backbone=model)
     other = tmp_path / "other.safetensors"
     shutil.copy(model, other)
@@ -244,7 +244,7 @@ def test_feature_stores_are_taken_too(program_of, file, pictures, model, tmp_pat
     assert without.add("bee", tmp_path / "store").classes == ["ant", "bee", "cat"]
     classifier.save(tmp_path / "mine.dv")
     assert (tmp_path / "mine.dv").read_bytes() == wanted.read_bytes()
-    with pytest.raises(ValueError, match="has its features already"):
+    with pytest.raises(ValueError, match="already has features"):
         deepvoro.Classifier.fit(tmp_path / "store", backbone=model)
     with pytest.raises(ValueError, match="backbone"):
         classifier.predict(queries(pictures)[0])

@@ -264,7 +264,7 @@ def test_pickle_that_would_run_code_is_refused_by_name(deepvoro, tmp_path, featu
     value[99] = Malicious(tmp_path / "ran")
     write_pickle(tmp_path / "x.plk", value, protocol)
     message = refused(deepvoro, tmp_path / "s", "--novel", tmp_path / "x.plk")
-    assert "system', which a feature file has no need of; refused" in message
+    assert "system', which a feature file does not need; refused" in message
     assert not (tmp_path / "ran").exists()
 
 
@@ -280,7 +280,7 @@ def test_pickle_that_would_run_code_is_refused_by_name(deepvoro, tmp_path, featu
         ({1: [np.zeros(3, np.float32), np.array([0, np.nan, 0], np.float32)]}, "class 1: row 1, column 1 is nan"),
         ({}, "has no rows"),
         ({1: [np.datetime64("2020-01-01")]}, "not a vector"),
-        ({1: complex(1, 2)}, "complex', which a feature file has no need of"),
+        ({1: complex(1, 2)}, "complex', which a feature file does not need"),
     ],
 )
 def test_pickles_of_something_else_are_refused(deepvoro, tmp_path, value, problem):
@@ -411,7 +411,7 @@ def test_class_names_must_fit(deepvoro, tmp_path, features, labels):
 def test_an_existing_folder_is_never_touched(deepvoro, tmp_path, features, labels):
     np.savez(tmp_path / "x.npz", features=features, labels=labels)
     (tmp_path / "s").mkdir()
-    assert "already there" in refused(deepvoro, tmp_path / "s", "--novel", tmp_path / "x.npz", code=2)
+    assert "already exists" in refused(deepvoro, tmp_path / "s", "--novel", tmp_path / "x.npz", code=2)
     assert not list((tmp_path / "s").iterdir())
     missing_parent = deepvoro("store", "create", tmp_path / "no" / "where", "--novel", tmp_path / "x.npz")
     assert missing_parent.returncode == 3 and "does the folder" in missing_parent.stderr

@@ -88,7 +88,7 @@ def test_interrupted_training_says_how_to_go_on(program, pictures, tmp_path):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == -signal.SIGINT
-    assert said == f"deepvoro: stopped; the same command goes on from {model}.partial\n"
+    assert said == f"deepvoro: stopped; the same command continues from {model}.partial\n"
 
 
 def test_finished_model_is_not_overwritten(deepvoro, pictures, tmp_path):
@@ -96,7 +96,7 @@ def test_finished_model_is_not_overwritten(deepvoro, pictures, tmp_path):
     model.write_text("weeks of work")
     process = deepvoro("train", pictures, *FLAGS, "--procedure", "softmax", "--out", model)
     assert process.returncode == 3 and process.stderr.count("\n") == 1
-    assert "is there already" in process.stderr and "--out" in process.stderr
+    assert "already exists" in process.stderr and "--out" in process.stderr
     assert model.read_text() == "weeks of work"
 
 

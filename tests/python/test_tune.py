@@ -194,7 +194,7 @@ def test_bar_of_a_resumed_run_begins_where_it_stopped(program, store, run_with_f
     assert code == 0
     first = re.search(r"tune deepvoro\+\+, 2-shot \[[= ]+\] +(\d+)%", shown)
     assert first and int(first.group(1)) > 60
-    assert "went on after 5 of 6 steps" in shown
+    assert "continued after 5 of 6 steps" in shown
 
 
 def test_ctrl_c_says_how_to_go_on(program, store, pool_file):
@@ -203,7 +203,7 @@ def test_ctrl_c_says_how_to_go_on(program, store, pool_file):
     code, shown = run_on_terminal(command, ctrl_c_at="%")
     assert code == -signal.SIGINT
     last = shown.splitlines()[-1]
-    assert last.endswith(f"deepvoro: stopped; the same command goes on from {partial(pool_file)}")
+    assert last.endswith(f"deepvoro: stopped; the same command continues from {partial(pool_file)}")
     assert partial(pool_file).exists() and not pool_file.exists()
 
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "deepvoro/backbone/model.hpp"
-#include "deepvoro/image/image.hpp"
+#include "deepvoro/picture/bitmap.hpp"
 
 namespace deepvoro {
 
@@ -38,13 +38,14 @@ class Backbone {
 
   // Features of one or more square pictures of one size, [pictures x dim]. They depend on the other
   // pictures of the batch by rounding at most.
-  void embed(std::span<const Image> pictures, std::span<float> out) {
+  void embed(std::span<const Bitmap> pictures, std::span<float> out) {
     begin(pictures)->copy_to(out);
   }
 
   // The same in two parts: a device goes on to the next pictures while the features of the last
   // ones are waited for. What is pending must be gone before the backbone is.
-  [[nodiscard]] virtual std::unique_ptr<PendingFeatures> begin(std::span<const Image> pictures) = 0;
+  [[nodiscard]] virtual std::unique_ptr<PendingFeatures> begin(
+      std::span<const Bitmap> pictures) = 0;
 };
 
 struct TrainingSet;

@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "deepvoro/backbone/backbone.hpp"
-#include "deepvoro/image/image.hpp"
-#include "deepvoro/image/view.hpp"
+#include "deepvoro/picture/bitmap.hpp"
+#include "deepvoro/picture/view.hpp"
 
 namespace deepvoro {
 
 // Pictures to look at, by number. Asked by several threads at the same time.
 struct PictureList {
   std::size_t size = 0;
-  std::function<std::shared_ptr<const Image>(std::size_t picture)> read;
+  std::function<std::shared_ptr<const Bitmap>(std::size_t picture)> read;
   std::function<std::string(std::size_t picture)> where;  // for messages
 };
 
@@ -33,11 +33,12 @@ class Embedder {
   [[nodiscard]] std::size_t dim() const { return network_.dim(); }
 
   // A picture as the network will see it, in every view.
-  [[nodiscard]] std::vector<Image> seen(const Image& picture) const;
+  [[nodiscard]] std::vector<Bitmap> seen(const Bitmap& picture) const;
 
   // All views of one picture, [views x dim] of float16. It is fed by itself, so that on the CPU its
   // features do not depend on other pictures, not even by rounding.
-  [[nodiscard]] std::vector<std::uint16_t> embed(std::vector<Image> seen, const std::string& where);
+  [[nodiscard]] std::vector<std::uint16_t> embed(std::vector<Bitmap> seen,
+                                                 const std::string& where);
 
   struct Batches {
     std::size_t size = 64;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "deepvoro/backbone/backbone.hpp"
-#include "deepvoro/image/view.hpp"
+#include "deepvoro/picture/view.hpp"
 
 namespace deepvoro {
 

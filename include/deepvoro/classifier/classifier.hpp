@@ -14,7 +14,7 @@
 #include "deepvoro/core/matrix.hpp"
 #include "deepvoro/ensemble/pool.hpp"
 #include "deepvoro/features/store.hpp"
-#include "deepvoro/image/picture.hpp"
+#include "deepvoro/picture/picture.hpp"
 
 namespace deepvoro {
 
@@ -79,7 +79,7 @@ class NetworkSlot;
 //     std::cout << birds.classes()[answer.label];
 class Classifier {
  public:
-  // Of pictures with a class each: a collection (deepvoro/image/dataset.hpp), or any others.
+  // Of pictures with a class each: a collection (deepvoro/picture/collection.hpp), or any others.
   [[nodiscard]] static Classifier fit_pictures(const std::filesystem::path& collection,
                                                const PictureFit& options = {});
   [[nodiscard]] static Classifier fit_pictures(const LabelledPictures& pictures,

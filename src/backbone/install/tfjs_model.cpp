@@ -30,7 +30,7 @@ std::vector<std::uint64_t> shape_of(const JsonFields& weight) {
 
 TfjsModel::TfjsModel(std::string_view model_json, std::string where) : where_(std::move(where)) {
   const json document = parse_json(model_json);
-  if (!document.is_object()) fail("is broken JSON; get the package again");
+  if (!document.is_object()) fail("is not valid JSON; get the package again");
   const JsonFields top(document, where_);
   for (const json& group : top.list("weightsManifest")) {
     const JsonFields fields(group, where_ + ": \"weightsManifest\"");
@@ -49,7 +49,7 @@ TfjsModel::TfjsModel(std::string_view model_json, std::string where) : where_(st
         found.size *= size;
       }
       size_ += found.size;
-      if (size_ > kMostElements) fail("has more weights than any network here");
+      if (size_ > kMostElements) fail("has more weights than any supported network");
       weights_[name] = std::move(found);
     }
   }

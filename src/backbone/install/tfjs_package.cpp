@@ -13,10 +13,10 @@ std::vector<float> read_weights(const TfjsModel& model, Package& package) {
   std::size_t bytes = 0;
   for (const std::string& name : model.files()) bytes += package.file(name).size();
   if (bytes != model.size() * sizeof(float))
-    model.fail(fmt::format(
-        "describes weights of {} bytes, but its {} files have {}; one is cut short or of another "
-        "package, so get it again",
-        model.size() * sizeof(float), model.files().size(), bytes));
+    model.fail(
+        fmt::format("describes weights of {} bytes, but its {} files have {}; one is truncated or "
+                    "of another package, so get it again",
+                    model.size() * sizeof(float), model.files().size(), bytes));
   std::vector<float> weights(model.size());
   auto out = std::as_writable_bytes(std::span(weights)).begin();
   for (const std::string& name : model.files())

@@ -9,7 +9,7 @@ namespace deepvoro {
 
 torch::Device device_named(const std::string& name) {
   if (name == "cpu") return torch::kCPU;
-  if (name != "cuda") throw usage_error(fmt::format("'{}' is no device; they are cpu, cuda", name));
+  if (name != "cuda") throw usage_error(fmt::format("'{}' is not a device; use cpu or cuda", name));
   if (!at::hasCUDA())
     throw usage_error("`device` cuda: this LibTorch sees no CUDA device; use `device` cpu");
   // Shapes seldom change, so it pays to try every way to convolve once.

@@ -35,14 +35,14 @@ class Feeder {
 
   // On CUDA there may be more rows than pictures: a last, smaller batch is filled up with anything,
   // because every new shape is tuned for.
-  [[nodiscard]] Tensor operator()(std::span<const Image> pictures) {
+  [[nodiscard]] Tensor operator()(std::span<const Bitmap> pictures) {
     const Tensor bytes = bytes_of(pictures).to(device_, /*non_blocking=*/true);
     return bytes.to(torch::kFloat32).mul_(factor_).add_(shift_).to(type_).permute({0, 3, 1, 2});
   }
 
  private:
-  [[nodiscard]] Tensor bytes_of(std::span<const Image> pictures) {
-    const Image& first = pictures.front();
+  [[nodiscard]] Tensor bytes_of(std::span<const Bitmap> pictures) {
+    const Bitmap& first = pictures.front();
     const auto width = static_cast<std::int64_t>(first.width);
     const auto height = static_cast<std::int64_t>(first.height);
     auto rows = static_cast<std::int64_t>(pictures.size());
@@ -50,7 +50,7 @@ class Feeder {
     Tensor bytes = torch::empty({rows, height, width, 3},
                                 torch::dtype(torch::kUInt8).pinned_memory(device_.is_cuda()));
     auto* out = bytes.data_ptr<std::uint8_t>();
-    for (const Image& picture : pictures) {
+    for (const Bitmap& picture : pictures) {
       if (picture.width != first.width || picture.height != first.height)
         throw internal_error("pictures of one batch differ in size");
       out = std::copy(picture.pixels.begin(), picture.pixels.end(), out);
@@ -140,7 +140,7 @@ class NetworkBackbone final : public Backbone {
   [[nodiscard]] std::size_t input_size() const override { return input_size_; }
   [[nodiscard]] std::size_t smallest_input() const override { return smallest_input_; }
 
-  [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::span<const Image> pictures) override {
+  [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::span<const Bitmap> pictures) override {
     return as_our_errors([&] {
       const c10::InferenceMode inference;
       return lanes_.begin(pictures.size(), [&] { return network_.forward(feed_(pictures)); });
@@ -169,7 +169,7 @@ class ModelBackbone final : public Backbone {
   [[nodiscard]] const PixelScale& pixels() const override { return view_.pixels(); }
   [[nodiscard]] std::size_t input_size() const override { return view_.input_size(); }
   [[nodiscard]] std::size_t smallest_input() const override { return view_.smallest_input(); }
-  [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::span<const Image> pictures) override {
+  [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::span<const Bitmap> pictures) override {
     return view_.begin(pictures);
   }
 
@@ -192,11 +192,11 @@ class ScriptBackbone final : public Backbone {
       module_ = torch::jit::freeze(module_);
     } catch (const c10::Error&) {
       throw data_error(
-          fmt::format("{}: is no TorchScript module; save one with torch.jit.save", where_));
+          fmt::format("{}: is not a TorchScript module; save one with torch.jit.save", where_));
     }
     // The number of features shows when a picture has gone through.
-    const Image blank{input_size, input_size,
-                      std::vector<std::uint8_t>(3 * input_size * input_size)};
+    const Bitmap blank{input_size, input_size,
+                       std::vector<std::uint8_t>(3 * input_size * input_size)};
     dim_ = static_cast<std::size_t>(features_of({&blank, 1}).size(1));
   }
 
@@ -205,12 +205,12 @@ class ScriptBackbone final : public Backbone {
   [[nodiscard]] std::size_t input_size() const override { return input_size_; }
   [[nodiscard]] std::size_t smallest_input() const override { return 1; }
 
-  [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::span<const Image> pictures) override {
+  [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::span<const Bitmap> pictures) override {
     return lanes_.begin(pictures.size(), [&] { return features_of(pictures); });
   }
 
  private:
-  Tensor features_of(std::span<const Image> pictures) {
+  Tensor features_of(std::span<const Bitmap> pictures) {
     try {
       const torch::NoGradGuard no_gradients;
       const Tensor input = feed_(pictures).contiguous();

@@ -319,10 +319,10 @@ class Trainer {
     const ModelFile partial(partial_file_);
     const std::string where = partial_file_.string();
     if (partial.description() != description_)
-      throw data_error(fmt::format(
-          "{}: belongs to a training with other options or pictures; finish that one with its "
-          "command, or delete the file to start afresh",
-          where));
+      throw data_error(
+          fmt::format("{}: belongs to a training with other options or pictures; finish that one "
+                      "with its command, or delete the file to start over",
+                      where));
     const auto found = partial.tensors().metadata().find("training");
     const json state =
         found == partial.tensors().metadata().end() ? json() : parse_json(found->second);

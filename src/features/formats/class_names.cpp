@@ -59,7 +59,7 @@ std::vector<std::string> read_class_names(const std::filesystem::path& file) {
           fmt::format("{}: name {} is {}", where, i + 1,
                       names[i].empty() ? "empty; give every class a name" : "not UTF-8"));
     if (!seen.insert(names[i]).second)
-      throw data_error(fmt::format("{}: the name '{}' is there twice", where, names[i]));
+      throw data_error(fmt::format("{}: the name '{}' appears twice", where, names[i]));
   }
   return names;
 }

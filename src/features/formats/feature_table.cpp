@@ -84,8 +84,8 @@ void check_extent(const NumberArray& array, const std::string& where) {
   const auto bytes = array_bytes(array.shape, number_size(array.type));
   if (!bytes || *bytes > array.data.size())
     throw data_error(
-        fmt::format("{}: an array of shape {} was promised, but only {} bytes of data "
-                    "are there; the file is damaged, write it again",
+        fmt::format("{}: promises an array of shape {}, but has only {} bytes of data; the file is "
+                    "damaged, write it again",
                     where, shape_text(array.shape), array.data.size()));
 }
 

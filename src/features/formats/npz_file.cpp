@@ -38,10 +38,8 @@ void check_entry(const zip_stat_t& entry, std::uint64_t file_bytes, const std::s
   constexpr zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   const bool known = (entry.valid & needed) == needed;
   if (!known || (entry.comp_method != ZIP_CM_STORE && entry.comp_method != ZIP_CM_DEFLATE))
-    throw data_error(
-        fmt::format("{}: is packed in a way that is not read; use numpy.savez or "
-                    "numpy.savez_compressed",
-                    where));
+    throw data_error(fmt::format(
+        "{}: uses an unsupported compression; use numpy.savez or numpy.savez_compressed", where));
   if (entry.comp_size > file_bytes || !plausible_unpacked_size(entry.size, entry.comp_size))
     throw data_error(
         fmt::format("{}: claims to unpack {} bytes into {}, in a file of {}; refused as damaged",

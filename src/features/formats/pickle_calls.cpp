@@ -144,7 +144,7 @@ Value Calls::make_dtype(const Tuple& arguments) {
 }
 
 Value Calls::make_array(const Tuple& arguments) {
-  constexpr const char* what = "calls numpy's _frombuffer in a way that is not understood";
+  constexpr const char* what = "calls numpy's _frombuffer in an unsupported way";
   const std::string_view order = short_name(item(arguments, 3, what), what);
   if (order != "C" && order != "F") throw Refusal(what);
   objects_.arrays.push_back({.dtype = expect<Dtype*>(item(arguments, 1, what), what),
@@ -155,7 +155,7 @@ Value Calls::make_array(const Tuple& arguments) {
 }
 
 Value Calls::make_scalar(const Tuple& arguments) {
-  constexpr const char* what = "makes a NumPy number in a way that is not understood";
+  constexpr const char* what = "makes a NumPy number in an unsupported way";
   objects_.arrays.push_back({.dtype = expect<Dtype*>(item(arguments, 0, what), what),
                              .shape = {},
                              .data = raw_data(item(arguments, 1, what), what)});
@@ -192,7 +192,7 @@ Value Calls::reduce(const Value& callable, const Value& arguments) {
 }
 
 void Calls::build(const Value& object, const Value& state) {
-  constexpr const char* what = "gives an object a state that is not understood";
+  constexpr const char* what = "gives an object an unsupported state";
   const Tuple& given = *expect<Tuple*>(state, what);
   if (Dtype* const* dtype = std::get_if<Dtype*>(&object)) {
     const std::string_view order = short_name(item(given, 1, what), what);

@@ -138,7 +138,7 @@ FeatureTable read_pickle_table(const std::filesystem::path& file) {
   TableBuilder builder(where, mapped.bytes().size());
   for (std::size_t i = 0; i < classes.size(); ++i) {
     if (i > 0 && classes[i].first == classes[i - 1].first)
-      throw data_error(fmt::format("{}: class {} is there twice", where, classes[i].first));
+      throw data_error(fmt::format("{}: class {} appears twice", where, classes[i].first));
     builder.add_class(classes[i].first, *classes[i].second);
   }
   return builder.finish();

@@ -25,7 +25,7 @@ class Cursor {
   [[nodiscard]] std::size_t position() const { return position_; }
 
   std::string_view take(std::uint64_t count) {
-    if (count > all_.size() - position_) throw Refusal("is cut short");
+    if (count > all_.size() - position_) throw Refusal("is truncated");
     const std::string_view taken = all_.substr(position_, count);
     position_ += count;
     return taken;
@@ -40,7 +40,7 @@ class Cursor {
   std::string_view counted(std::size_t width) { return take(little_endian(width)); }
   std::string_view line() {
     const std::size_t end = all_.find('\n', position_);
-    if (end == std::string_view::npos) throw Refusal("is cut short");
+    if (end == std::string_view::npos) throw Refusal("is truncated");
     const std::string_view text = take(end - position_);
     take(1);
     return text;
@@ -57,7 +57,7 @@ Number number_from(std::string_view text) {
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, number);
   if (result.ec != std::errc() || result.ptr != end)
-    throw Refusal("holds a number that cannot be understood");
+    throw Refusal("holds a number that cannot be parsed");
   return number;
 }
 
@@ -98,8 +98,7 @@ class Machine {
     if (!number(opcode) && !text(opcode) && !container(opcode) && !memory(opcode) &&
         !call(opcode) && !frame(opcode))
       throw Refusal(
-          fmt::format("uses pickle opcode 0x{:02x}, which a feature file has no need of; "
-                      "refused",
+          fmt::format("uses pickle opcode 0x{:02x}, which a feature file does not need; refused",
                       static_cast<unsigned char>(opcode)));
     return true;
   }
@@ -313,7 +312,7 @@ class Machine {
   void push_callable(std::string_view module, std::string_view name) {
     const auto callable = find_callable(module, name);
     if (!callable)
-      throw Refusal(fmt::format("names '{}.{}', which a feature file has no need of; refused",
+      throw Refusal(fmt::format("names '{}.{}', which a feature file does not need; refused",
                                 printable(module), printable(name)));
     push(*callable);
   }

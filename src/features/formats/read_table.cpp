@@ -28,8 +28,8 @@ Format format_of(const std::filesystem::path& file) {
   if (ending == ".safetensors") return Format::safetensors;
   if (ending == ".plk" || ending == ".pkl" || ending == ".pickle") return Format::pickle;
   throw usage_error(
-      fmt::format("{}: the ending tells the format, and '{}' is none of .npy, .npz, .h5, .hdf5, "
-                  ".safetensors, .plk, .pkl, .pickle",
+      fmt::format("{}: the extension tells the format, and '{}' is not one of .npy, .npz, .h5, "
+                  ".hdf5, .safetensors, .plk, .pkl, .pickle",
                   file.string(), ending));
 }
 
@@ -71,7 +71,7 @@ FeatureTable read_feature_table(const std::filesystem::path& file, const ArrayNa
   return table;
 } catch (const std::bad_alloc&) {
   throw data_error(
-      fmt::format("{}: needs more memory than there is; split the file", file.string()));
+      fmt::format("{}: needs more memory than is available; split the file", file.string()));
 }
 
 std::vector<std::int64_t> read_labels(const std::filesystem::path& file, const ArrayNames& names) {
@@ -88,8 +88,7 @@ std::vector<std::int64_t> read_labels(const std::filesystem::path& file, const A
       break;
   }
   throw usage_error(
-      fmt::format("{}: a pickled feature file carries its labels with its features; leave out the "
-                  "file of labels",
+      fmt::format("{}: a pickled feature file contains its labels; leave out the file of labels",
                   file.string()));
 }
 

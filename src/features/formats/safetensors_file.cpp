@@ -47,8 +47,8 @@ std::uint64_t head_length(std::span<const std::byte> bytes, const std::string& w
     length = length << 8U | std::to_integer<std::uint64_t>(bytes[i]);
   if (length > bytes.size() - kLengthBytes || length > kLargestHeader)
     throw data_error(
-        fmt::format("{}: claims a header of {} bytes in a file of {}; it is cut short or no "
-                    ".safetensors file",
+        fmt::format("{}: claims a header of {} bytes in a file of {}; the file is truncated or not "
+                    "a .safetensors file",
                     where, length, bytes.size()));
   return length;
 }
@@ -111,8 +111,7 @@ LoadedArray SafetensorsFile::load(const std::string& name) const {
   if (tensor.begin > tensor.end || tensor.end > data_.size() ||
       array_bytes(tensor.shape, number_size(*type)) != tensor.end - tensor.begin)
     throw data_error(fmt::format(
-        "{}: bytes {} to {} of {} cannot hold shape {} of {}; the file is "
-        "cut short or damaged",
+        "{}: bytes {} to {} of {} cannot hold shape {} of {}; the file is truncated or damaged",
         where, tensor.begin, tensor.end, data_.size(), shape_text(tensor.shape), tensor.type));
   return {file_,
           {.type = *type,

@@ -21,7 +21,7 @@ import PIL
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
-PROGRAM = ROOT / "build/bin/deepvoro_image_bench"
+PROGRAM = ROOT / "build/bin/deepvoro_picture_bench"
 SCRATCH = ROOT / "build/bench/pictures"
 CUB = Path(os.environ.get("DEEPVORO_SHARED", ROOT.parent / "shared")) / "data/cub/novel.tar"
 SIDES = (96, 172)  # of the smallest and the largest view: int(1.15 * 84), int(1.15 * 150)
@@ -92,7 +92,7 @@ def measure(name, files, side):
 
 def main():
     if not PROGRAM.exists():
-        sys.exit(f"{PROGRAM} is missing: run `make bench-images`")
+        sys.exit(f"{PROGRAM} is missing: run `make bench-pictures`")
     shapes = {"small": (176, 176, 200), "middle": (500, 375, 60), "large": (1024, 768, 20)}
     sets = [(f"made, quality {quality}", made_files(f"{shape}{quality}", *shapes[shape], quality))
             for quality in (75, 90) for shape in shapes]

@@ -1,7 +1,7 @@
 // Pictures through the library, for tests that compare them with Pillow's.
-//   deepvoro_image_tool PICTURE [resize:W:H:bilinear|bicubic] [rotate:TURNS] [flip] [crop:W:H]
+//   deepvoro_picture_tool PICTURE [resize:W:H:bilinear|bicubic] [rotate:TURNS] [flip] [crop:W:H]
 //                       [view:NAME:release|paper]...
-//   deepvoro_image_tool --list COLLECTION [--skip-bad]
+//   deepvoro_picture_tool --list COLLECTION [--skip-bad]
 // The first applies the operations in turn and writes a binary PPM file to stdout; the second
 // writes a line "label TAB class TAB name TAB width TAB height" a picture, then "sha256 TAB hash".
 #include <fmt/format.h>
@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/image/bad_pictures.hpp"
-#include "deepvoro/image/dataset.hpp"
-#include "deepvoro/image/decode.hpp"
-#include "deepvoro/image/resize.hpp"
-#include "deepvoro/image/view.hpp"
+#include "deepvoro/picture/bad_pictures.hpp"
+#include "deepvoro/picture/collection.hpp"
+#include "deepvoro/picture/decode.hpp"
+#include "deepvoro/picture/resize.hpp"
+#include "deepvoro/picture/view.hpp"
 
 namespace {
 
@@ -33,36 +33,37 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-Image changed(const Image& image, const std::string& operation) {
+Bitmap changed(const Bitmap& bitmap, const std::string& operation) {
   const std::vector<std::string> parts = split(operation);
   const std::string& what = parts[0];
   if (what == "resize")
-    return resized(image, std::stoul(parts.at(1)), std::stoul(parts.at(2)),
+    return resized(bitmap, std::stoul(parts.at(1)), std::stoul(parts.at(2)),
                    parts.at(3) == "bicubic" ? Filter::bicubic : Filter::bilinear);
-  if (what == "rotate") return rotated(image, std::stoi(parts.at(1)));
-  if (what == "flip") return flipped(image);
-  if (what == "crop") return central_crop(image, std::stoul(parts.at(1)), std::stoul(parts.at(2)));
+  if (what == "rotate") return rotated(bitmap, std::stoi(parts.at(1)));
+  if (what == "flip") return flipped(bitmap);
+  if (what == "crop") return central_crop(bitmap, std::stoul(parts.at(1)), std::stoul(parts.at(2)));
   if (what == "view")
-    return apply(view_named(parts.at(1)), image,
+    return apply(view_named(parts.at(1)), bitmap,
                  parts.at(2) == "paper" ? SizeRule::paper : SizeRule::release);
   throw usage_error(operation + ": unknown");
 }
 
 void write_picture(const std::vector<std::string>& arguments) {
-  Image image = read_image(arguments.at(0));
-  for (std::size_t i = 1; i < arguments.size(); ++i) image = changed(image, arguments[i]);
-  fmt::print("P6\n{} {}\n255\n", image.width, image.height);
-  std::fwrite(image.pixels.data(), 1, image.pixels.size(), stdout);
+  Bitmap bitmap = read_bitmap(arguments.at(0));
+  for (std::size_t i = 1; i < arguments.size(); ++i) bitmap = changed(bitmap, arguments[i]);
+  fmt::print("P6\n{} {}\n255\n", bitmap.width, bitmap.height);
+  std::fwrite(bitmap.pixels.data(), 1, bitmap.pixels.size(), stdout);
 }
 
-void list(const std::string& collection, bool skip) {
-  const ImageDataset dataset = ImageDataset::open(collection);
+void list(const std::string& path, bool skip) {
+  const PictureCollection collection = PictureCollection::open(path);
   BadPictures bad(skip ? BadPictures::Policy::skip : BadPictures::Policy::stop);
-  for (std::size_t i = 0; i < dataset.size(); ++i)
-    if (const auto image = bad.read(dataset, i))
-      fmt::print("{}\t{}\t{}\t{}\t{}\n", dataset.label(i), dataset.classes()[dataset.label(i)],
-                 dataset.name(i), image->width, image->height);
-  fmt::print("sha256\t{}\n", dataset.sha256());
+  for (std::size_t i = 0; i < collection.size(); ++i)
+    if (const auto bitmap = bad.read(collection, i))
+      fmt::print("{}\t{}\t{}\t{}\t{}\n", collection.label(i),
+                 collection.classes()[collection.label(i)], collection.name(i), bitmap->width,
+                 bitmap->height);
+  fmt::print("sha256\t{}\n", collection.sha256());
   for (const auto& entry : bad.list()) fmt::print(stderr, "{}\n", entry.reason);
 }
 

@@ -11,11 +11,9 @@
 namespace deepvoro {
 namespace {
 
-constexpr std::size_t kChannels = 3;
-
 class PngReader : private JumpsBack<PngReader> {
  public:
-  PngReader(std::span<const std::byte> file, const std::string& name, const ImageLimits& limits)
+  PngReader(std::span<const std::byte> file, const std::string& name, const PictureLimits& limits)
       : name_(name), rest_(file) {
     attempt([&] {
       png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
@@ -89,7 +87,7 @@ class PngReader : private JumpsBack<PngReader> {
     self->rest_ = self->rest_.subspan(count);
   }
 
-  void check(const ImageLimits& limits) {
+  void check(const PictureLimits& limits) {
     try {
       check_limits(width(), height(), name_, limits);
     } catch (...) {
@@ -116,12 +114,12 @@ class PngReader : private JumpsBack<PngReader> {
 
 }  // namespace
 
-StoredImage decode_png(std::span<const std::byte> file, const std::string& name,
-                       const ImageLimits& limits) {
+StoredBitmap decode_png(std::span<const std::byte> file, const std::string& name,
+                        const PictureLimits& limits) {
   PngReader reader(file, name, limits);
   const std::size_t bytes = reader.width() * kChannels;
-  StoredImage result{{reader.width(), reader.height(), {}}, 1};
-  std::vector<std::uint8_t>& pixels = result.image.pixels;
+  StoredBitmap result{{reader.width(), reader.height(), {}}, 1};
+  std::vector<std::uint8_t>& pixels = result.bitmap.pixels;
   const int passes = reader.start();
   if (passes == 1) {
     pixels.reserve(bytes * reader.height());

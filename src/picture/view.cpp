@@ -1,4 +1,4 @@
-#include "deepvoro/image/view.hpp"
+#include "deepvoro/picture/view.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/image/resize.hpp"
+#include "deepvoro/picture/resize.hpp"
 
 namespace deepvoro {
 namespace {
@@ -83,9 +83,8 @@ void check_number_of_views(const std::string& text) {
   const bool has_names = text.find_first_not_of("0123456789, ") != std::string::npos;
   if (has_names || std::ranges::find(numbers, text) != numbers.end()) return;
   throw usage_error(
-      fmt::format("`views`: '{}' is no number of views; there are 1, 4, 8, 16 and 64, or names "
-                  "with commas, as in "
-                  "s84_r0_f0,s84_r0_f1",
+      fmt::format("`views`: '{}' is not a number of views; use 1, 4, 8, 16 or 64, or names "
+                  "separated by commas, as in s84_r0_f0,s84_r0_f1",
                   text));
 }
 
@@ -113,7 +112,7 @@ std::vector<View> parse_views(const std::string& text, SizeRule rule, std::size_
   return views;
 }
 
-Image apply(const View& view, const Image& image, SizeRule rule) {
+Bitmap apply(const View& view, const Bitmap& bitmap, SizeRule rule) {
   if (std::ranges::count(kRotations, view.rotation) == 0)
     throw usage_error(
         fmt::format("a view is rotated by 0, 90, 180 or 270 degrees, not {}", view.rotation));
@@ -121,8 +120,8 @@ Image apply(const View& view, const Image& image, SizeRule rule) {
   const std::size_t seen = seen_size(view, rule);
   if (side < seen)
     throw usage_error(fmt::format("view {}: its size must be at least {}", name(view), seen));
-  Image upright = central_crop(resized(image, side, side), seen, seen);
-  Image turned = rotated(upright, view.rotation / 90);
+  Bitmap upright = central_crop(resized(bitmap, side, side), seen, seen);
+  Bitmap turned = rotated(upright, view.rotation / 90);
   return view.flip ? flipped(turned) : turned;
 }
 

@@ -33,8 +33,8 @@ void take_sorted(std::vector<ClassifiedPicture> found, PictureSource& source) {
   std::ranges::sort(found, {}, key);
   const auto twice = std::ranges::adjacent_find(found, {}, key);
   if (twice != found.end())
-    throw data_error(fmt::format("{}: holds {}/{} twice; which one is meant?",
-                                 source.origin.string(), twice->class_name, twice->picture.file));
+    throw data_error(fmt::format("{}: holds {}/{} twice; rename one", source.origin.string(),
+                                 twice->class_name, twice->picture.file));
   for (auto& [class_name, picture] : found) {
     if (source.classes.empty() || source.classes.back() != class_name)
       source.classes.push_back(class_name);
@@ -66,7 +66,7 @@ void check_names(const PictureSource& source) {
       throw data_error(fmt::format("{}: class {} has a name that is not UTF-8 text on one line",
                                    where, &name - source.classes.data()));
     if (!seen.insert(name).second)
-      throw data_error(fmt::format("{}: the class '{}' is there twice", where, name));
+      throw data_error(fmt::format("{}: the class '{}' appears twice", where, name));
   }
   for (const PicturePlace& picture : source.pictures)
     if (!is_text_line(picture.file))

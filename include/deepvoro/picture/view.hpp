@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/image/image.hpp"
+#include "deepvoro/picture/bitmap.hpp"
 
 namespace deepvoro {
 
@@ -42,6 +42,7 @@ enum class SizeRule { release, paper };
 void check_number_of_views(const std::string& text);
 
 // Resize (bilinear), central crop, rotation, then horizontal flip.
-[[nodiscard]] Image apply(const View& view, const Image& image, SizeRule rule = SizeRule::release);
+[[nodiscard]] Bitmap apply(const View& view, const Bitmap& bitmap,
+                           SizeRule rule = SizeRule::release);
 
 }  // namespace deepvoro

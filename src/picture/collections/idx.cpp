@@ -4,7 +4,7 @@
 #include <span>
 
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/image/decode.hpp"
+#include "deepvoro/picture/decode.hpp"
 #include "picture_source.hpp"
 
 namespace deepvoro {
@@ -21,7 +21,7 @@ std::uint32_t number(const MappedFile& file, std::size_t place) {
   const auto bytes = file.bytes();
   if (bytes.size() < (place + 1) * 4)
     throw data_error(
-        fmt::format("{}: ends within its header; copy it again", file.path().string()));
+        fmt::format("{}: is truncated within its header; copy it again", file.path().string()));
   std::uint32_t value = 0;
   for (const std::byte byte : bytes.subspan(place * 4, 4))
     value = value << 8U | std::to_integer<std::uint32_t>(byte);
@@ -42,7 +42,7 @@ fs::path partner(const fs::path& file, bool is_images) {
   std::error_code ignored;
   if (name == file.filename().string() || !fs::exists(other, ignored))
     throw data_error(fmt::format(
-        "{}: its {} are missing; call the two files ...images-idx3-ubyte and ...labels-idx1-ubyte",
+        "{}: its {} are missing; name the two files ...images-idx3-ubyte and ...labels-idx1-ubyte",
         file.string(), is_images ? "labels" : "pictures"));
   return other;
 }
@@ -67,7 +67,7 @@ PictureSource open_idx(const fs::path& images_or_labels) {
 
   const std::size_t count = number(images, 1);
   const GreyShape shape{.width = number(images, 3), .height = number(images, 2)};
-  const ImageLimits limits;
+  const PictureLimits limits;
   if (shape.width == 0 || shape.height == 0 || shape.width > limits.most_side ||
       shape.height > limits.most_side || shape.width * shape.height > limits.most_pixels)
     throw data_error(fmt::format("{}: its pictures are {} x {} pixels, which is not possible",

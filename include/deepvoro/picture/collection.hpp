@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/image/decode.hpp"
-#include "deepvoro/image/image.hpp"
+#include "deepvoro/picture/bitmap.hpp"
+#include "deepvoro/picture/decode.hpp"
 
 namespace deepvoro {
 
@@ -15,17 +15,17 @@ class PictureSource;
 
 // A collection of pictures with a class each; docs/FORMATS.md lists what can be opened. Pictures
 // are read when asked for. Any number of threads may read at the same time; copies are cheap.
-class ImageDataset {
+class PictureCollection {
  public:
   // Told apart by content: a folder of a folder per class, a .tar, .tar.gz or .zip of one, a
   // CloserLook/S2M2 JSON file, a mini-ImageNet CSV split, a file of an idx pair.
-  [[nodiscard]] static ImageDataset open(const std::filesystem::path& path);
+  [[nodiscard]] static PictureCollection open(const std::filesystem::path& path);
 
   [[nodiscard]] const std::vector<std::string>& classes() const;
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::size_t label(std::size_t i) const;
   [[nodiscard]] std::string name(std::size_t i) const;  // within the collection
-  [[nodiscard]] Image read(std::size_t i, const ImageLimits& limits = {}) const;
+  [[nodiscard]] Bitmap read(std::size_t i, const PictureLimits& limits = {}) const;
   [[nodiscard]] std::vector<std::byte> raw(std::size_t i) const;  // as stored
 
   // That of one line "<SHA-256 of the picture>  <class>/<file>" a picture, in order. A picture that
@@ -33,7 +33,7 @@ class ImageDataset {
   [[nodiscard]] std::string sha256() const;
 
  private:
-  explicit ImageDataset(std::shared_ptr<const PictureSource> source);
+  explicit PictureCollection(std::shared_ptr<const PictureSource> source);
 
   std::shared_ptr<const PictureSource> source_;
 };

@@ -17,7 +17,6 @@
 namespace deepvoro {
 namespace {
 
-constexpr std::size_t kChannels = 3;
 constexpr std::size_t kRowsAtOnce = 16;
 // A progressive picture can ask for the whole of it to be gone through again and again.
 constexpr int kMostScans = 200;
@@ -134,15 +133,15 @@ void check_colors(J_COLOR_SPACE colors, const std::string& name) {
 
 }  // namespace
 
-StoredImage decode_jpeg(std::span<const std::byte> file, const std::string& name,
-                        const ImageLimits& limits) {
+StoredBitmap decode_jpeg(std::span<const std::byte> file, const std::string& name,
+                         const PictureLimits& limits) {
   JpegReader reader(file, name);
   check_limits(reader.width(), reader.height(), name, limits);
   check_colors(reader.colors(), name);
-  StoredImage result{{reader.width(), reader.height(), {}}, reader.orientation()};
+  StoredBitmap result{{reader.width(), reader.height(), {}}, reader.orientation()};
   reader.start();
   // Memory for all pixels is used only as far as there are rows to fill it.
-  std::vector<std::uint8_t>& pixels = result.image.pixels;
+  std::vector<std::uint8_t>& pixels = result.bitmap.pixels;
   pixels.reserve(reader.width() * reader.height() * kChannels);
   std::vector<std::uint8_t> rows(reader.width() * kChannels * kRowsAtOnce);
   for (std::size_t y = 0; y < reader.height();) {

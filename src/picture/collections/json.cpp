@@ -52,13 +52,13 @@ PictureSource open_json(const fs::path& file) {
   for (const json& name : classes) {
     if (!name.is_string())
       throw data_error(
-          fmt::format("{}: label_names[{}] is not a text", where, source.classes.size()));
+          fmt::format("{}: label_names[{}] is not a string", where, source.classes.size()));
     source.classes.push_back(name);
   }
   if (source.classes.empty()) throw data_error(fmt::format("{}: label_names is empty", where));
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!names[i].is_string())
-      throw data_error(fmt::format("{}: image_names[{}] is not a text", where, i));
+      throw data_error(fmt::format("{}: image_names[{}] is not a string", where, i));
     if (!labels[i].is_number_unsigned() || labels[i] >= source.classes.size())
       throw data_error(
           fmt::format("{}: image_labels[{}] is not a whole number from 0 to {}, as there are {} "

@@ -5,20 +5,20 @@
 #include <span>
 #include <string>
 
-#include "deepvoro/image/decode.hpp"
+#include "deepvoro/picture/decode.hpp"
 
 namespace deepvoro {
 
 // A picture as stored, with what EXIF says about how to hold it: 1 to 8, 1 being upright.
-struct StoredImage {
-  Image image;
+struct StoredBitmap {
+  Bitmap bitmap;
   int orientation = 1;
 };
 
-[[nodiscard]] StoredImage decode_jpeg(std::span<const std::byte> file, const std::string& name,
-                                      const ImageLimits& limits);
-[[nodiscard]] StoredImage decode_png(std::span<const std::byte> file, const std::string& name,
-                                     const ImageLimits& limits);
+[[nodiscard]] StoredBitmap decode_jpeg(std::span<const std::byte> file, const std::string& name,
+                                       const PictureLimits& limits);
+[[nodiscard]] StoredBitmap decode_png(std::span<const std::byte> file, const std::string& name,
+                                      const PictureLimits& limits);
 
 // What readers on top of libjpeg and libpng share. These report an error by a function that must
 // not return: it jumps back to attempt(), which calls the reader's fail(). No object with a
@@ -42,7 +42,7 @@ class JumpsBack {
 
 // Throws when a picture of this size may not be read.
 void check_limits(std::size_t width, std::size_t height, const std::string& name,
-                  const ImageLimits& limits);
+                  const PictureLimits& limits);
 
 // What a damaged picture is reported as; `why` is the decoder's own message.
 [[noreturn]] void throw_damaged(const std::string& name, const char* format, const char* why);

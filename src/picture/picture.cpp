@@ -1,4 +1,4 @@
-#include "deepvoro/image/picture.hpp"
+#include "deepvoro/picture/picture.hpp"
 
 #include <fmt/format.h>
 
@@ -6,11 +6,11 @@
 #include <memory>
 #include <utility>
 
+#include "collections/picture_source.hpp"
 #include "core/sha256.hpp"
-#include "datasets/picture_source.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/image/dataset.hpp"
-#include "deepvoro/image/decode.hpp"
+#include "deepvoro/picture/collection.hpp"
+#include "deepvoro/picture/decode.hpp"
 
 namespace deepvoro {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Picture picture_from_file(const fs::path& file, std::string name) {
-  return {std::move(name), file.string(), [file] { return read_image(file); }, file};
+  return {std::move(name), file.string(), [file] { return read_bitmap(file); }, file};
 }
 
 std::string short_hash(std::span<const std::byte> bytes) {
@@ -31,10 +31,10 @@ std::string short_hash(std::span<const std::byte> bytes) {
 Picture picture_from_bytes(std::vector<std::byte> file, std::string name) {
   if (name.empty()) name = short_hash(file);
   const auto shared = std::make_shared<const std::vector<std::byte>>(std::move(file));
-  return {name, name, [shared, name] { return decode_image(*shared, name); }};
+  return {name, name, [shared, name] { return decode_picture(*shared, name); }};
 }
 
-Picture picture_from_pixels(Image pixels, std::string name) {
+Picture picture_from_pixels(Bitmap pixels, std::string name) {
   if (pixels.width == 0 || pixels.height == 0 ||
       pixels.pixels.size() != pixels.width * pixels.height * 3)
     throw usage_error(
@@ -43,7 +43,7 @@ Picture picture_from_pixels(Image pixels, std::string name) {
   if (name.empty())
     name = fmt::format("{}x{}-{}", pixels.width, pixels.height,
                        short_hash(std::as_bytes(std::span(pixels.pixels))));
-  const auto shared = std::make_shared<const Image>(std::move(pixels));
+  const auto shared = std::make_shared<const Bitmap>(std::move(pixels));
   return {name, name, [shared] { return *shared; }};
 }
 
@@ -65,21 +65,20 @@ std::vector<Picture> pictures_at(const fs::path& path) {
   }
   if (pictures.empty())
     throw data_error(fmt::format(
-        "{}: holds no pictures, files that end in .jpg, .jpeg or .png, not even in its folders",
-        path.string()));
+        "{}: contains no pictures (.jpg, .jpeg or .png), not even in subfolders", path.string()));
   std::ranges::sort(pictures, {}, &Picture::name);
   return pictures;
 }
 
-LabelledPictures labelled_pictures_at(const fs::path& collection) {
-  const ImageDataset dataset = ImageDataset::open(collection);
-  LabelledPictures all{.classes = dataset.classes(), .labels = {}, .pictures = {}};
-  for (std::size_t i = 0; i < dataset.size(); ++i) {
-    const std::string where = dataset.name(i);
-    const std::string folder = dataset.classes()[dataset.label(i)] + "/";
-    all.labels.push_back(dataset.label(i));
+LabelledPictures labelled_pictures_at(const fs::path& path) {
+  const PictureCollection collection = PictureCollection::open(path);
+  LabelledPictures all{.classes = collection.classes(), .labels = {}, .pictures = {}};
+  for (std::size_t i = 0; i < collection.size(); ++i) {
+    const std::string where = collection.name(i);
+    const std::string folder = collection.classes()[collection.label(i)] + "/";
+    all.labels.push_back(collection.label(i));
     all.pictures.push_back({where.starts_with(folder) ? where.substr(folder.size()) : where, where,
-                            [dataset, i] { return dataset.read(i); }});
+                            [collection, i] { return collection.read(i); }});
   }
   return all;
 }

@@ -1,4 +1,4 @@
-#include "deepvoro/image/resize.hpp"
+#include "deepvoro/picture/resize.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/image/decode.hpp"
+#include "deepvoro/picture/decode.hpp"
 #include "resize_kernels.hpp"
 
 namespace deepvoro {
@@ -21,8 +21,6 @@ using resize::kGroup;
 using resize::kRowsAtOnce;
 using resize::kSlack;
 using resize::kSpread;
-
-constexpr std::size_t kChannels = 3;
 
 const resize::Kernels& choose_kernels() {
 #ifdef DEEPVORO_X86_KERNELS
@@ -160,17 +158,17 @@ struct Scratch {
 };
 
 // Rows `begin` to `end` of the picture, resized to the given width or as they are.
-void across(const Image& image, std::size_t begin, std::size_t end, std::size_t width,
+void across(const Bitmap& bitmap, std::size_t begin, std::size_t end, std::size_t width,
             Filter filter, Scratch& scratch) {
-  const std::size_t bytes = image.width * kChannels;
+  const std::size_t bytes = bitmap.width * kChannels;
   // The last rows of an odd number are made more than once: rounded up.
   scratch.narrow.prepare(end - begin + kRowsAtOnce, width * kChannels);
-  if (width == image.width) {
+  if (width == bitmap.width) {
     for (std::size_t y = begin; y < end; ++y)
-      std::memcpy(scratch.narrow.row(y - begin), image.pixels.data() + y * bytes, bytes);
+      std::memcpy(scratch.narrow.row(y - begin), bitmap.pixels.data() + y * bytes, bytes);
     return;
   }
-  scratch.across.prepare(image.width, width, filter);
+  scratch.across.prepare(bitmap.width, width, filter);
   scratch.with_slack.prepare(kRowsAtOnce, bytes);
   const resize::Taps taps = scratch.across.taps();
   for (std::size_t y = begin; y < end; y += kRowsAtOnce) {
@@ -178,9 +176,9 @@ void across(const Image& image, std::size_t begin, std::size_t end, std::size_t 
     std::array<std::uint8_t*, kRowsAtOnce> out{};
     for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
       const std::size_t from = std::min(y + r, end - 1);
-      in[r] = image.pixels.data() + from * bytes;
+      in[r] = bitmap.pixels.data() + from * bytes;
       out[r] = scratch.narrow.row(y + r - begin);
-      if ((from + 1) * bytes + kSlack > image.pixels.size()) {
+      if ((from + 1) * bytes + kSlack > bitmap.pixels.size()) {
         std::memcpy(scratch.with_slack.row(r), in[r], bytes);
         in[r] = scratch.with_slack.row(r);
       }
@@ -189,13 +187,13 @@ void across(const Image& image, std::size_t begin, std::size_t end, std::size_t 
   }
 }
 
-void check(const Image& image, std::size_t width, std::size_t height) {
-  const ImageLimits limits;
-  if (image.width == 0 || image.height == 0)
+void check(const Bitmap& bitmap, std::size_t width, std::size_t height) {
+  const PictureLimits limits;
+  if (bitmap.width == 0 || bitmap.height == 0)
     throw usage_error("a picture without pixels cannot be resized");
-  if (image.pixels.size() != image.width * image.height * kChannels)
-    throw usage_error(fmt::format("a picture of {} x {} has {} bytes", image.width, image.height,
-                                  image.pixels.size()));
+  if (bitmap.pixels.size() != bitmap.width * bitmap.height * kChannels)
+    throw usage_error(fmt::format("a picture of {} x {} has {} bytes", bitmap.width, bitmap.height,
+                                  bitmap.pixels.size()));
   if (width == 0 || height == 0 || std::max(width, height) > limits.most_side ||
       width * height > limits.most_pixels)
     throw usage_error(fmt::format("a picture cannot be resized to {} x {}", width, height));
@@ -203,16 +201,16 @@ void check(const Image& image, std::size_t width, std::size_t height) {
 
 }  // namespace
 
-Image resized(const Image& image, std::size_t width, std::size_t height, Filter filter) {
-  check(image, width, height);
-  if (width == image.width && height == image.height) return image;
+Bitmap resized(const Bitmap& bitmap, std::size_t width, std::size_t height, Filter filter) {
+  check(bitmap, width, height);
+  if (width == bitmap.width && height == bitmap.height) return bitmap;
   thread_local Scratch scratch;
-  scratch.down.prepare(image.height, height, filter);
+  scratch.down.prepare(bitmap.height, height, filter);
   const std::size_t begin = scratch.down.first_input();
-  across(image, begin, scratch.down.end_input(), width, filter, scratch);
+  across(bitmap, begin, scratch.down.end_input(), width, filter, scratch);
 
   const std::size_t bytes = width * kChannels;
-  Image result{width, height, {}};
+  Bitmap result{width, height, {}};
   result.pixels.reserve(bytes * height);
   scratch.line.prepare(1, bytes);
   std::uint8_t* line = scratch.line.row(0);

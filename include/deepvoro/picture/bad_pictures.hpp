@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/image/dataset.hpp"
+#include "deepvoro/picture/collection.hpp"
 
 namespace deepvoro {
 
@@ -23,7 +23,7 @@ class BadPictures {
   explicit BadPictures(Policy policy) : policy_(policy) {}
 
   // The picture, or nothing where it is bad and to be skipped.
-  [[nodiscard]] std::optional<Image> read(const ImageDataset& dataset, std::size_t i);
+  [[nodiscard]] std::optional<Bitmap> read(const PictureCollection& collection, std::size_t i);
 
   [[nodiscard]] std::vector<Entry> list() const;  // by index, each once
 

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image, ImageOps
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-TOOL = Path(os.environ.get("DEEPVORO_IMAGE_TOOL", REPOSITORY / "build/bin/deepvoro_image_tool"))
+TOOL = Path(os.environ.get("DEEPVORO_PICTURE_TOOL", REPOSITORY / "build/bin/deepvoro_picture_tool"))
 SHARED = Path(os.environ.get("DEEPVORO_SHARED", REPOSITORY.parent / "shared"))
 FILTERS = {"bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC}
 ORIENTATION_TAG = 0x0112
@@ -154,7 +154,7 @@ def write_broken(folder):
     jpeg = jpeg.getvalue()
     frame = jpeg.index(b"\xff\xc0")
     files = {
-        "truncated.jpg": (jpeg[: len(jpeg) // 2], "ends too early"),
+        "truncated.jpg": (jpeg[: len(jpeg) // 2], "truncated"),
         "zero_bytes.jpg": (b"", "is empty"),
         "text.jpg": (b"This is not a picture.\n", "neither a JPEG nor a PNG"),
         "huge.jpg": (jpeg[: frame + 5] + struct.pack(">HH", 30000, 30000) + jpeg[frame + 9:], "30000 x 30000"),

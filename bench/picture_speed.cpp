@@ -1,5 +1,5 @@
-// Decodes pictures and resizes them to a square on one thread, as bench/images.py needs it:
-//   deepvoro_image_bench SIDE RUNS ANSWERS FILE...
+// Decodes pictures and resizes them to a square on one thread, as bench/picture_speed.py needs it:
+//   deepvoro_picture_bench SIDE RUNS ANSWERS FILE...
 // Prints "decode_seconds" and "seconds", processor time, of the best run over all files, which are
 // in memory before, and writes the resized pixels of all to ANSWERS.
 #include <fmt/format.h>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "deepvoro/core/files.hpp"
-#include "deepvoro/image/decode.hpp"
-#include "deepvoro/image/resize.hpp"
+#include "deepvoro/picture/decode.hpp"
+#include "deepvoro/picture/resize.hpp"
 
 namespace {
 
@@ -35,7 +35,7 @@ double seconds_of(const std::vector<std::string>& files, Work work) {
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    fmt::print(stderr, "usage: deepvoro_image_bench SIDE RUNS ANSWERS FILE...\n");
+    fmt::print(stderr, "usage: deepvoro_picture_bench SIDE RUNS ANSWERS FILE...\n");
     return 2;
   }
   const std::size_t side = std::stoul(argv[1]);
@@ -45,8 +45,8 @@ int main(int argc, char** argv) {
 
   AtomicFile answers(argv[3]);
   for (const std::string& file : files) {
-    const Image picture = decode_image(std::as_bytes(std::span(file)), "picture");
-    const Image small = resized(picture, side, side);
+    const Bitmap picture = decode_picture(std::as_bytes(std::span(file)), "picture");
+    const Bitmap small = resized(picture, side, side);
     answers.write(std::as_bytes(std::span(small.pixels)));
   }
   answers.commit();
@@ -56,10 +56,10 @@ int main(int argc, char** argv) {
   std::size_t pixels = 0;  // used, so that nothing can be left out
   for (int run = 0; run < runs; ++run) {
     decode = std::min(decode, seconds_of(files, [&](std::span<const std::byte> file) {
-                        pixels += decode_image(file, "picture").pixels.size();
+                        pixels += decode_picture(file, "picture").pixels.size();
                       }));
     both = std::min(both, seconds_of(files, [&](std::span<const std::byte> file) {
-                      pixels += resized(decode_image(file, "picture"), side, side).pixels.size();
+                      pixels += resized(decode_picture(file, "picture"), side, side).pixels.size();
                     }));
   }
   fmt::print("decode_seconds {}\nseconds {}\npixels {}\n", decode, both, pixels);

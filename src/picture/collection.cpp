@@ -1,4 +1,4 @@
-#include "deepvoro/image/dataset.hpp"
+#include "deepvoro/picture/collection.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "collections/picture_source.hpp"
 #include "core/sha256.hpp"
-#include "datasets/picture_source.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/core/parallel.hpp"
@@ -76,12 +76,12 @@ class StoredPicture {
   std::span<const std::byte> bytes_;
 };
 
-Image rgb_of_grey(std::span<const std::byte> grey, const GreyShape& shape) {
-  Image image{shape.width, shape.height, {}};
-  image.pixels.reserve(grey.size() * 3);
+Bitmap rgb_of_grey(std::span<const std::byte> grey, const GreyShape& shape) {
+  Bitmap bitmap{shape.width, shape.height, {}};
+  bitmap.pixels.reserve(grey.size() * 3);
   for (const std::byte level : grey)
-    image.pixels.insert(image.pixels.end(), 3, std::to_integer<std::uint8_t>(level));
-  return image;
+    bitmap.pixels.insert(bitmap.pixels.end(), 3, std::to_integer<std::uint8_t>(level));
+  return bitmap;
 }
 
 std::string hash_of(const PictureSource& source, const PicturePlace& picture) {
@@ -99,48 +99,48 @@ std::string with_class(const PictureSource& source, const PicturePlace& picture)
 
 }  // namespace
 
-ImageDataset::ImageDataset(std::shared_ptr<const PictureSource> source)
+PictureCollection::PictureCollection(std::shared_ptr<const PictureSource> source)
     : source_(std::move(source)) {}
 
-ImageDataset ImageDataset::open(const std::filesystem::path& path) {
+PictureCollection PictureCollection::open(const std::filesystem::path& path) {
   auto source = std::make_shared<const PictureSource>(open_source(path));
   check_names(*source);
-  return ImageDataset(std::move(source));
+  return PictureCollection(std::move(source));
 }
 
-const std::vector<std::string>& ImageDataset::classes() const {
+const std::vector<std::string>& PictureCollection::classes() const {
   return source_->classes;
 }
 
-std::size_t ImageDataset::size() const {
+std::size_t PictureCollection::size() const {
   return source_->pictures.size();
 }
 
-std::size_t ImageDataset::label(std::size_t i) const {
+std::size_t PictureCollection::label(std::size_t i) const {
   return source_->pictures.at(i).label;
 }
 
-std::string ImageDataset::name(std::size_t i) const {
+std::string PictureCollection::name(std::size_t i) const {
   const PicturePlace& picture = source_->pictures.at(i);
   return source_->folder_per_class ? with_class(*source_, picture) : picture.file;
 }
 
-Image ImageDataset::read(std::size_t i, const ImageLimits& limits) const {
+Bitmap PictureCollection::read(std::size_t i, const PictureLimits& limits) const {
   const PicturePlace& picture = source_->pictures.at(i);
   const StoredPicture stored(*source_, picture);
   if (source_->grey) return rgb_of_grey(stored.bytes(), *source_->grey);
   const std::string where = source_->container
                                 ? fmt::format("{}: {}", source_->origin.string(), name(i))
                                 : picture.path.string();
-  return decode_image(stored.bytes(), where, limits);
+  return decode_picture(stored.bytes(), where, limits);
 }
 
-std::vector<std::byte> ImageDataset::raw(std::size_t i) const {
+std::vector<std::byte> PictureCollection::raw(std::size_t i) const {
   const StoredPicture stored(*source_, source_->pictures.at(i));
   return {stored.bytes().begin(), stored.bytes().end()};
 }
 
-std::string ImageDataset::sha256() const {
+std::string PictureCollection::sha256() const {
   std::vector<std::string> lines(size());
   parallel_for(available_threads(), size(), 16, [&](std::size_t begin, std::size_t end, unsigned) {
     for (std::size_t i = begin; i < end; ++i) {

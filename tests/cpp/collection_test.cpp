@@ -1,4 +1,4 @@
-#include "deepvoro/image/dataset.hpp"
+#include "deepvoro/picture/collection.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "core/sha256.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/image/bad_pictures.hpp"
+#include "deepvoro/picture/bad_pictures.hpp"
 #include "expect_error.hpp"
 #include "test_pictures.hpp"
 #include "test_store.hpp"
@@ -16,25 +16,25 @@
 namespace deepvoro {
 namespace {
 
-using testing::big_endian;
-using testing::expect_error;
-using testing::png_bytes;
-using testing::random_picture;
-using testing::tar_bytes;
-using testing::TarMember;
-using testing::TemporaryFolder;
-using testing::write_file;
+using test::big_endian;
+using test::expect_error;
+using test::png_bytes;
+using test::random_picture;
+using test::tar_bytes;
+using test::TarMember;
+using test::TemporaryFolder;
+using test::write_file;
 using Names = std::vector<std::string>;
 
-Names names(const ImageDataset& dataset) {
+Names names(const PictureCollection& collection) {
   Names all;
-  for (std::size_t i = 0; i < dataset.size(); ++i) all.push_back(dataset.name(i));
+  for (std::size_t i = 0; i < collection.size(); ++i) all.push_back(collection.name(i));
   return all;
 }
 
-std::vector<std::size_t> labels(const ImageDataset& dataset) {
+std::vector<std::size_t> labels(const PictureCollection& collection) {
   std::vector<std::size_t> all;
-  for (std::size_t i = 0; i < dataset.size(); ++i) all.push_back(dataset.label(i));
+  for (std::size_t i = 0; i < collection.size(); ++i) all.push_back(collection.label(i));
   return all;
 }
 
@@ -44,15 +44,15 @@ std::string hash_of(const std::string& text) {
 
 void expect_refused(const std::filesystem::path& path,
                     std::initializer_list<std::string_view> fragments) {
-  expect_error(ErrorKind::data, fragments, [&] { (void)ImageDataset::open(path); });
+  expect_error(ErrorKind::data, fragments, [&] { (void)PictureCollection::open(path); });
 }
 
 // Three pictures of two classes in every kind of collection.
-const Image kRobin = random_picture(4, 3, 1);
-const Image kOwl1 = random_picture(5, 3, 2);
-const Image kOwl2 = random_picture(6, 3, 3);
+const Bitmap kRobin = random_picture(4, 3, 1);
+const Bitmap kOwl1 = random_picture(5, 3, 2);
+const Bitmap kOwl2 = random_picture(6, 3, 3);
 
-TEST(ImageDataset, ReadsAFolderPerClass) {
+TEST(PictureCollection, ReadsAFolderPerClass) {
   const TemporaryFolder folder;
   write_file(folder / "robin/a.png", png_bytes(kRobin));
   write_file(folder / "owl/z.PNG", png_bytes(kOwl1));
@@ -61,19 +61,19 @@ TEST(ImageDataset, ReadsAFolderPerClass) {
   write_file(folder / "owl/.hidden.png", "no picture");
   write_file(folder / ".git/x.png", "no picture");
   write_file(folder / "README.md", "no picture");
-  const ImageDataset dataset = ImageDataset::open(folder.path());
-  EXPECT_EQ(dataset.classes(), (Names{"owl", "robin"}));
-  EXPECT_EQ(names(dataset), (Names{"owl/more/b.jpeg", "owl/z.PNG", "robin/a.png"}));
-  EXPECT_EQ(labels(dataset), (std::vector<std::size_t>{0, 0, 1}));
-  EXPECT_EQ(dataset.read(0), kOwl2);
-  EXPECT_EQ(dataset.read(2), kRobin);
-  EXPECT_EQ(dataset.raw(2).size(), png_bytes(kRobin).size());
-  EXPECT_EQ(dataset.sha256(),
+  const PictureCollection collection = PictureCollection::open(folder.path());
+  EXPECT_EQ(collection.classes(), (Names{"owl", "robin"}));
+  EXPECT_EQ(names(collection), (Names{"owl/more/b.jpeg", "owl/z.PNG", "robin/a.png"}));
+  EXPECT_EQ(labels(collection), (std::vector<std::size_t>{0, 0, 1}));
+  EXPECT_EQ(collection.read(0), kOwl2);
+  EXPECT_EQ(collection.read(2), kRobin);
+  EXPECT_EQ(collection.raw(2).size(), png_bytes(kRobin).size());
+  EXPECT_EQ(collection.sha256(),
             hash_of(hash_of(png_bytes(kOwl2)) + "  owl/more/b.jpeg\n" + hash_of(png_bytes(kOwl1)) +
                     "  owl/z.PNG\n" + hash_of(png_bytes(kRobin)) + "  robin/a.png\n"));
 }
 
-TEST(ImageDataset, RefusesFoldersWithoutClassesOrPictures) {
+TEST(PictureCollection, RefusesFoldersWithoutClassesOrPictures) {
   const TemporaryFolder folder;
   expect_refused(folder.path(), {"no folders with pictures"});
   write_file(folder / "a.png", png_bytes(kRobin));
@@ -84,13 +84,13 @@ TEST(ImageDataset, RefusesFoldersWithoutClassesOrPictures) {
   expect_refused(folder / "missing", {"missing", "cannot be read"});
 }
 
-TEST(ImageDataset, RefusesClassNamesThatAreNoText) {
+TEST(PictureCollection, RefusesClassNamesThatAreNoText) {
   const TemporaryFolder folder;
   write_file(folder / "ow\nl/a.png", png_bytes(kRobin));
   expect_refused(folder.path(), {"class 0", "one line"});
 }
 
-TEST(ImageDataset, ReadsATarLikeItsFolder) {
+TEST(PictureCollection, ReadsATarLikeItsFolder) {
   const TemporaryFolder folder;
   write_file(folder / "tree/robin/a.png", png_bytes(kRobin));
   write_file(folder / "tree/owl/z.png", png_bytes(kOwl1));
@@ -101,8 +101,8 @@ TEST(ImageDataset, ReadsATarLikeItsFolder) {
                                               {"./tree/owl/hard.png", "", '1'},
                                               {"./tree/readme.txt", "text"},
                                               {"./tree/owl/z.png", png_bytes(kOwl1)}}));
-  const ImageDataset tar = ImageDataset::open(folder / "birds.tar");
-  const ImageDataset tree = ImageDataset::open(folder / "tree");
+  const PictureCollection tar = PictureCollection::open(folder / "birds.tar");
+  const PictureCollection tree = PictureCollection::open(folder / "tree");
   EXPECT_EQ(tar.classes(), tree.classes());
   EXPECT_EQ(names(tar), (Names{"owl/z.png", "robin/a.png"}));
   EXPECT_EQ(names(tar), names(tree));
@@ -112,7 +112,7 @@ TEST(ImageDataset, ReadsATarLikeItsFolder) {
 }
 
 // '\0' is how the oldest archives write a file, '7' one that should lie in one piece on the disk.
-TEST(ImageDataset, ReadsFilesOfAllKindsFromATar) {
+TEST(PictureCollection, ReadsFilesOfAllKindsFromATar) {
   const TemporaryFolder folder;
   const std::string data = png_bytes(kRobin);
   write_file(folder / "x.tar", tar_bytes({{"owl/a.png", data, '0'},
@@ -120,15 +120,15 @@ TEST(ImageDataset, ReadsFilesOfAllKindsFromATar) {
                                           {"owl/c.png", data, '7'},
                                           {"owl/device.png", "", '3'},
                                           {"owl/pipe.png", "", '6'}}));
-  EXPECT_EQ(names(ImageDataset::open(folder / "x.tar")),
+  EXPECT_EQ(names(PictureCollection::open(folder / "x.tar")),
             (Names{"owl/a.png", "owl/b.png", "owl/c.png"}));
 }
 
-TEST(ImageDataset, TakesTheFirstFolderThatDiffersForTheClass) {
+TEST(PictureCollection, TakesTheFirstFolderThatDiffersForTheClass) {
   const TemporaryFolder folder;
   const auto classes_of = [&](const std::vector<TarMember>& members) {
     write_file(folder / "x.tar", tar_bytes(members));
-    return ImageDataset::open(folder / "x.tar").classes();
+    return PictureCollection::open(folder / "x.tar").classes();
   };
   const std::string data = png_bytes(kRobin);
   EXPECT_EQ(classes_of({{"owl/a.png", data}}), Names{"owl"});
@@ -136,7 +136,7 @@ TEST(ImageDataset, TakesTheFirstFolderThatDiffersForTheClass) {
   EXPECT_EQ(classes_of({{"owl/x/a.png", data}, {"robin/x/a.png", data}}), (Names{"owl", "robin"}));
 }
 
-TEST(ImageDataset, RefusesBrokenTars) {
+TEST(PictureCollection, RefusesBrokenTars) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder / "x.tar";
   const std::string data = png_bytes(kRobin);
@@ -163,7 +163,7 @@ TEST(ImageDataset, RefusesBrokenTars) {
                      {"x.tar"});
 }
 
-TEST(ImageDataset, ReadsLongNamesOfTars) {
+TEST(PictureCollection, ReadsLongNamesOfTars) {
   const TemporaryFolder folder;
   const std::string data = png_bytes(kRobin);
   const std::string long_name = "owl/" + std::string(150, 'o') + ".png";
@@ -172,11 +172,11 @@ TEST(ImageDataset, ReadsLongNamesOfTars) {
                                           {"pax", "23 path=robin/long.png\n", 'x'},
                                           {"short", data},
                                           {"owl/last.png", data}}));
-  EXPECT_EQ(names(ImageDataset::open(folder / "x.tar")),
+  EXPECT_EQ(names(PictureCollection::open(folder / "x.tar")),
             (Names{"owl/last.png", long_name, "robin/long.png"}));
 }
 
-TEST(ImageDataset, TakesTheSizeInATarFromThePaxHeaderIfThereIsOne) {
+TEST(PictureCollection, TakesTheSizeInATarFromThePaxHeaderIfThereIsOne) {
   const TemporaryFolder folder;
   const std::string data = png_bytes(kRobin);
   const std::string record = " size=" + std::to_string(data.size()) + "\n";
@@ -185,12 +185,12 @@ TEST(ImageDataset, TakesTheSizeInATarFromThePaxHeaderIfThereIsOne) {
   write_file(folder / "x.tar", tar_bytes({{"pax", pax, 'x'},
                                           {"owl/a.png", data + "not of it"},
                                           {"owl/b.png", data + "of it"}}));
-  const ImageDataset tar = ImageDataset::open(folder / "x.tar");
+  const PictureCollection tar = PictureCollection::open(folder / "x.tar");
   EXPECT_EQ(tar.raw(0).size(), data.size());
   EXPECT_EQ(tar.raw(1).size(), data.size() + 5);
 }
 
-TEST(ImageDataset, ReadsCloserLookJson) {
+TEST(PictureCollection, ReadsCloserLookJson) {
   const TemporaryFolder folder;
   write_file(folder / "pictures/owl/z.png", png_bytes(kOwl1));
   write_file(folder / "robin.png", png_bytes(kRobin));
@@ -198,26 +198,26 @@ TEST(ImageDataset, ReadsCloserLookJson) {
              R"({"label_names":["robin","never seen","owl"],
                  "image_names":["/somewhere/else/pictures/owl/z.png","robin.png","gone.png"],
                  "image_labels":[2,0,2]})");
-  const ImageDataset dataset = ImageDataset::open(folder / "novel.json");
-  EXPECT_EQ(dataset.classes(), (Names{"robin", "owl"}));
-  EXPECT_EQ(labels(dataset), (std::vector<std::size_t>{1, 0, 1}));
-  EXPECT_EQ(dataset.name(0), "/somewhere/else/pictures/owl/z.png");
-  EXPECT_EQ(dataset.read(0), kOwl1);
-  EXPECT_EQ(dataset.read(1), kRobin);
-  expect_error(ErrorKind::data, {"gone.png", "cannot be read"}, [&] { (void)dataset.read(2); });
-  EXPECT_EQ(dataset.sha256(),
+  const PictureCollection collection = PictureCollection::open(folder / "novel.json");
+  EXPECT_EQ(collection.classes(), (Names{"robin", "owl"}));
+  EXPECT_EQ(labels(collection), (std::vector<std::size_t>{1, 0, 1}));
+  EXPECT_EQ(collection.name(0), "/somewhere/else/pictures/owl/z.png");
+  EXPECT_EQ(collection.read(0), kOwl1);
+  EXPECT_EQ(collection.read(1), kRobin);
+  expect_error(ErrorKind::data, {"gone.png", "cannot be read"}, [&] { (void)collection.read(2); });
+  EXPECT_EQ(collection.sha256(),
             hash_of(hash_of(png_bytes(kOwl1)) + "  owl//somewhere/else/pictures/owl/z.png\n" +
                     hash_of(png_bytes(kRobin)) + "  robin/robin.png\nunreadable  owl/gone.png\n"));
 }
 
-TEST(ImageDataset, RefusesBrokenJson) {
+TEST(PictureCollection, RefusesBrokenJson) {
   const TemporaryFolder folder;
   const auto expect_refused_json = [&](const char* text,
                                        std::initializer_list<std::string_view> fragments) {
     write_file(folder / "x.json", text);
     expect_refused(folder / "x.json", fragments);
   };
-  expect_refused_json("{", {"x.json", "broken JSON"});
+  expect_refused_json("{", {"x.json", "not valid JSON"});
   expect_refused_json("{}", {"x.json", "\"label_names\" is missing"});
   expect_refused_json(R"({"label_names":["a"],"image_names":["b"],"image_labels":7})",
                       {"x.json", "\"image_labels\" is missing"});
@@ -233,14 +233,14 @@ TEST(ImageDataset, RefusesBrokenJson) {
   expect_refused_json(R"({"label_names":[3],"image_names":["b"],"image_labels":[0]})",
                       {"x.json", "label_names[0]"});
   expect_refused_json(R"({"label_names":["a","a"],"image_names":["b","c"],"image_labels":[0,1]})",
-                      {"x.json", "'a' is there twice"});
+                      {"x.json", "'a' appears twice"});
   expect_refused_json(R"({"label_names":[],"image_names":["b"],"image_labels":[0]})",
                       {"x.json", "label_names is empty"});
   expect_refused_json(R"({"label_names":["a"],"image_names":[],"image_labels":[]})",
                       {"x.json", "no pictures"});
 }
 
-TEST(ImageDataset, ReadsMiniImageNetCsv) {
+TEST(PictureCollection, ReadsMiniImageNetCsv) {
   const TemporaryFolder folder;
   write_file(folder / "images/a.png", png_bytes(kRobin));
   write_file(folder / "b.png", png_bytes(kOwl1));
@@ -248,16 +248,16 @@ TEST(ImageDataset, ReadsMiniImageNetCsv) {
   write_file(folder / "train.csv",
              "\xEF\xBB\xBF"
              "filename,label\r\na.png,robin\r\nb.png,owl\nc.png,owl\n\n");
-  const ImageDataset dataset = ImageDataset::open(folder / "train.csv");
-  EXPECT_EQ(dataset.classes(), (Names{"robin", "owl"}));  // in order of appearance
-  EXPECT_EQ(names(dataset), (Names{"a.png", "b.png", "c.png"}));
-  EXPECT_EQ(labels(dataset), (std::vector<std::size_t>{0, 1, 1}));
-  EXPECT_EQ(dataset.read(0), kRobin);
-  EXPECT_EQ(dataset.read(1), kOwl1);
-  EXPECT_EQ(dataset.read(2), kOwl2);
+  const PictureCollection collection = PictureCollection::open(folder / "train.csv");
+  EXPECT_EQ(collection.classes(), (Names{"robin", "owl"}));  // in order of appearance
+  EXPECT_EQ(names(collection), (Names{"a.png", "b.png", "c.png"}));
+  EXPECT_EQ(labels(collection), (std::vector<std::size_t>{0, 1, 1}));
+  EXPECT_EQ(collection.read(0), kRobin);
+  EXPECT_EQ(collection.read(1), kOwl1);
+  EXPECT_EQ(collection.read(2), kOwl2);
 }
 
-TEST(ImageDataset, RefusesBrokenCsv) {
+TEST(PictureCollection, RefusesBrokenCsv) {
   const TemporaryFolder folder;
   write_file(folder / "a.png", png_bytes(kRobin));
   const auto expect_refused_csv = [&](const std::string& text,
@@ -282,25 +282,25 @@ struct IdxPair {
   std::string labels = big_endian(0x0801) + big_endian(2) + std::string("\7\3", 2);
 };
 
-TEST(ImageDataset, ReadsAnIdxPairFromEitherFile) {
+TEST(PictureCollection, ReadsAnIdxPairFromEitherFile) {
   const TemporaryFolder folder;
   const IdxPair pair;
   write_file(folder / "t10k-images-idx3-ubyte", pair.images);
   write_file(folder / "t10k-labels-idx1-ubyte", pair.labels);
   for (const char* file : {"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}) {
-    const ImageDataset dataset = ImageDataset::open(folder / file);
-    EXPECT_EQ(dataset.classes(), (Names{"3", "7"}));
-    EXPECT_EQ(labels(dataset), (std::vector<std::size_t>{1, 0}));
-    EXPECT_EQ(dataset.name(1), "1");
-    const Image image = dataset.read(1);
-    EXPECT_EQ(image.width, 3U);
-    EXPECT_EQ(image.height, 2U);
-    EXPECT_EQ(image.pixels, (std::vector<std::uint8_t>{10, 10, 10, 20, 20, 20, 30, 30, 30,  //
-                                                       40, 40, 40, 50, 50, 50, 60, 60, 60}));
+    const PictureCollection collection = PictureCollection::open(folder / file);
+    EXPECT_EQ(collection.classes(), (Names{"3", "7"}));
+    EXPECT_EQ(labels(collection), (std::vector<std::size_t>{1, 0}));
+    EXPECT_EQ(collection.name(1), "1");
+    const Bitmap bitmap = collection.read(1);
+    EXPECT_EQ(bitmap.width, 3U);
+    EXPECT_EQ(bitmap.height, 2U);
+    EXPECT_EQ(bitmap.pixels, (std::vector<std::uint8_t>{10, 10, 10, 20, 20, 20, 30, 30, 30,  //
+                                                        40, 40, 40, 50, 50, 50, 60, 60, 60}));
   }
 }
 
-TEST(ImageDataset, RefusesBrokenIdx) {
+TEST(PictureCollection, RefusesBrokenIdx) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder / "train-images-idx3-ubyte";
   const auto expect_refused_idx = [&](const IdxPair& pair,
@@ -314,7 +314,7 @@ TEST(ImageDataset, RefusesBrokenIdx) {
   expect_refused_idx(pair, {"images", "27 bytes where its header says 28"});
   pair = {};
   pair.images.resize(10);
-  expect_refused_idx(pair, {"images", "ends within its header"});
+  expect_refused_idx(pair, {"images", "truncated within its header"});
   pair = {};
   pair.labels.pop_back();
   expect_refused_idx(pair, {"labels", "9 bytes where its header says 10"});
@@ -331,7 +331,7 @@ TEST(ImageDataset, RefusesBrokenIdx) {
   expect_refused(file, {"images", "labels are missing"});
 }
 
-TEST(ImageDataset, SaysWhatItCanOpen) {
+TEST(PictureCollection, SaysWhatItCanOpen) {
   const TemporaryFolder folder;
   write_file(folder / "a.png", png_bytes(kRobin));
   expect_refused(folder / "a.png",
@@ -353,38 +353,38 @@ void write_bad_pictures(const TemporaryFolder& folder) {
 TEST(BadPictures, AreListedOnceWhenSkipped) {
   const TemporaryFolder folder;
   write_bad_pictures(folder);
-  const ImageDataset dataset = ImageDataset::open(folder.path());
+  const PictureCollection collection = PictureCollection::open(folder.path());
   BadPictures bad(BadPictures::Policy::skip);
-  std::vector<int> is_read(dataset.size());
+  std::vector<int> is_read(collection.size());
   for (int round = 0; round < 2; ++round)
-    parallel_for(4, dataset.size(), 1, [&](std::size_t i, std::size_t, unsigned) {
-      is_read[i] = bad.read(dataset, i).has_value() ? 1 : 0;
+    parallel_for(4, collection.size(), 1, [&](std::size_t i, std::size_t, unsigned) {
+      is_read[i] = bad.read(collection, i).has_value() ? 1 : 0;
     });
   EXPECT_EQ(is_read, (std::vector<int>{1, 0, 0, 0, 1}));
   const auto list = bad.list();
   ASSERT_EQ(list.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(list[i].index, i + 1);
-    EXPECT_NE(list[i].reason.find(dataset.name(i + 1) + ": "), std::string::npos);
+    EXPECT_NE(list[i].reason.find(collection.name(i + 1) + ": "), std::string::npos);
   }
 }
 
 TEST(BadPictures, StopTheWorkWhenNotSkipped) {
   const TemporaryFolder folder;
   write_bad_pictures(folder);
-  const ImageDataset dataset = ImageDataset::open(folder.path());
+  const PictureCollection collection = PictureCollection::open(folder.path());
   BadPictures bad(BadPictures::Policy::stop);
-  EXPECT_TRUE(bad.read(dataset, 0).has_value());
+  EXPECT_TRUE(bad.read(collection, 0).has_value());
   expect_error(ErrorKind::data, {"owl/2.jpg", "neither a JPEG nor a PNG"},
-               [&] { (void)bad.read(dataset, 1); });
+               [&] { (void)bad.read(collection, 1); });
 }
 
-TEST(ImageDataset, NamesTheArchiveOfABadPicture) {
+TEST(PictureCollection, NamesTheArchiveOfABadPicture) {
   const TemporaryFolder folder;
   write_file(folder / "x.tar", tar_bytes({{"owl/a.png", ""}, {"robin/b.png", "text"}}));
-  const ImageDataset dataset = ImageDataset::open(folder / "x.tar");
-  expect_error(ErrorKind::data, {"x.tar: owl/a.png: is empty"}, [&] { (void)dataset.read(0); });
-  expect_error(ErrorKind::data, {"x.tar: robin/b.png"}, [&] { (void)dataset.read(1); });
+  const PictureCollection collection = PictureCollection::open(folder / "x.tar");
+  expect_error(ErrorKind::data, {"x.tar: owl/a.png: is empty"}, [&] { (void)collection.read(0); });
+  expect_error(ErrorKind::data, {"x.tar: robin/b.png"}, [&] { (void)collection.read(1); });
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/image/image.hpp"
+#include "deepvoro/picture/bitmap.hpp"
 
 namespace deepvoro {
 
@@ -14,14 +14,14 @@ namespace deepvoro {
 struct Picture {
   std::string name;   // what it is called in a class
   std::string where;  // what a user would call it
-  std::function<Image()> read;
+  std::function<Bitmap()> read;
   std::filesystem::path file = {};  // if it is one
 };
 
 // The bytes of a JPEG or PNG file, or pixels. Without a name it is called by the hash of what it
 // shows, so the same picture has the same name whenever it comes.
 [[nodiscard]] Picture picture_from_bytes(std::vector<std::byte> file, std::string name = {});
-[[nodiscard]] Picture picture_from_pixels(Image pixels, std::string name = {});
+[[nodiscard]] Picture picture_from_pixels(Bitmap pixels, std::string name = {});
 
 // A picture file, or all those in a folder and below it, by name. A picture is called by its path
 // below the folder.
@@ -34,7 +34,7 @@ struct LabelledPictures {
   std::vector<Picture> pictures;
 };
 
-// Those of a collection (deepvoro/image/dataset.hpp).
+// Those of a collection (deepvoro/picture/collection.hpp).
 [[nodiscard]] LabelledPictures labelled_pictures_at(const std::filesystem::path& collection);
 
 }  // namespace deepvoro

@@ -5,12 +5,12 @@
 #include <span>
 #include <string>
 
-#include "deepvoro/image/image.hpp"
+#include "deepvoro/picture/bitmap.hpp"
 
 namespace deepvoro {
 
 // What a file may claim about its size; looked at before any memory is taken for its pixels.
-struct ImageLimits {
+struct PictureLimits {
   std::size_t most_pixels = std::size_t{1} << 26U;
   std::size_t most_side = 20'000;
 };
@@ -18,9 +18,10 @@ struct ImageLimits {
 // A JPEG or PNG file, told apart by content. Grey and palettes become RGB, alpha is dropped, of 16
 // bits the upper 8 are kept, EXIF orientation is applied. Pixels are those of Pillow's
 // convert("RGB"). A file that is damaged in any way is a data error that begins with `name`.
-[[nodiscard]] Image decode_image(std::span<const std::byte> file, const std::string& name,
-                                 const ImageLimits& limits = {});
-[[nodiscard]] Image read_image(const std::filesystem::path& file, const ImageLimits& limits = {});
+[[nodiscard]] Bitmap decode_picture(std::span<const std::byte> file, const std::string& name,
+                                    const PictureLimits& limits = {});
+[[nodiscard]] Bitmap read_bitmap(const std::filesystem::path& file,
+                                 const PictureLimits& limits = {});
 
 // A data error where the first bytes of a file show already that it is no picture.
 void check_begins_like_a_picture(const std::filesystem::path& file);

@@ -1,48 +1,48 @@
-#include "deepvoro/image/image.hpp"
+#include "deepvoro/picture/bitmap.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
-#include "deepvoro/image/resize.hpp"
-#include "deepvoro/image/view.hpp"
+#include "deepvoro/picture/resize.hpp"
+#include "deepvoro/picture/view.hpp"
 #include "expect_error.hpp"
-#include "image/resize_kernels.hpp"
+#include "picture/resize_kernels.hpp"
 #include "test_pictures.hpp"
 
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::random_picture;
+using test::expect_error;
+using test::random_picture;
 
 // A picture of grey levels, row by row.
-Image grey(std::size_t width, std::initializer_list<int> levels) {
-  Image image{width, levels.size() / width, {}};
+Bitmap grey(std::size_t width, std::initializer_list<int> levels) {
+  Bitmap bitmap{width, levels.size() / width, {}};
   for (const int level : levels)
-    image.pixels.insert(image.pixels.end(), 3, static_cast<std::uint8_t>(level));
-  return image;
+    bitmap.pixels.insert(bitmap.pixels.end(), 3, static_cast<std::uint8_t>(level));
+  return bitmap;
 }
 
 TEST(Rotated, TurnsCounterclockwise) {
-  const Image image = grey(3, {1, 2, 3,  //
-                               4, 5, 6});
-  EXPECT_EQ(rotated(image, 1), grey(2, {3, 6,  //
-                                        2, 5,  //
-                                        1, 4}));
-  EXPECT_EQ(rotated(image, 2), grey(3, {6, 5, 4,  //
-                                        3, 2, 1}));
-  EXPECT_EQ(rotated(image, 3), grey(2, {4, 1,  //
-                                        5, 2,  //
-                                        6, 3}));
+  const Bitmap bitmap = grey(3, {1, 2, 3,  //
+                                 4, 5, 6});
+  EXPECT_EQ(rotated(bitmap, 1), grey(2, {3, 6,  //
+                                         2, 5,  //
+                                         1, 4}));
+  EXPECT_EQ(rotated(bitmap, 2), grey(3, {6, 5, 4,  //
+                                         3, 2, 1}));
+  EXPECT_EQ(rotated(bitmap, 3), grey(2, {4, 1,  //
+                                         5, 2,  //
+                                         6, 3}));
 }
 
 TEST(Rotated, CountsTurnsModuloFour) {
-  const Image image = random_picture(5, 3, 1);
-  EXPECT_EQ(rotated(image, 4), image);
-  EXPECT_EQ(rotated(image, -1), rotated(image, 3));
-  EXPECT_EQ(rotated(rotated(image, 1), -5), image);
+  const Bitmap bitmap = random_picture(5, 3, 1);
+  EXPECT_EQ(rotated(bitmap, 4), bitmap);
+  EXPECT_EQ(rotated(bitmap, -1), rotated(bitmap, 3));
+  EXPECT_EQ(rotated(rotated(bitmap, 1), -5), bitmap);
 }
 
 TEST(Flipped, ChangesLeftAndRight) {
@@ -50,13 +50,13 @@ TEST(Flipped, ChangesLeftAndRight) {
 }
 
 TEST(Cropped, CutsOutARectangle) {
-  const Image image = grey(3, {1, 2, 3, 4, 5, 6, 7, 8, 9});
-  EXPECT_EQ(cropped(image, 1, 0, 2, 2), grey(2, {2, 3, 5, 6}));
-  EXPECT_EQ(cropped(image, 0, 0, 3, 3), image);
+  const Bitmap bitmap = grey(3, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  EXPECT_EQ(cropped(bitmap, 1, 0, 2, 2), grey(2, {2, 3, 5, 6}));
+  EXPECT_EQ(cropped(bitmap, 0, 0, 3, 3), bitmap);
   expect_error(ErrorKind::usage, {"3 x 1 pixels at (1, 0)", "3 x 3"},
-               [&] { (void)cropped(image, 1, 0, 3, 1); });
+               [&] { (void)cropped(bitmap, 1, 0, 3, 1); });
   expect_error(ErrorKind::usage, {"cannot be cut out"},
-               [&] { (void)cropped(image, 0, ~std::size_t{0}, 1, 2); });
+               [&] { (void)cropped(bitmap, 0, ~std::size_t{0}, 1, 2); });
 }
 
 // torchvision: int(round(margin / 2)), and Python rounds halves to even numbers.
@@ -73,7 +73,7 @@ TEST(CentralCrop, SplitsOddMarginsLikeTorchvision) {
 TEST(Resized, KeepsAConstantPicture) {
   for (const int level : {0, 1, 127, 255})
     for (const Filter filter : {Filter::bilinear, Filter::bicubic}) {
-      const Image small =
+      const Bitmap small =
           resized(grey(2, {level, level, level, level, level, level}), 5, 7, filter);
       for (const auto value : small.pixels) EXPECT_EQ(value, level);
     }
@@ -84,14 +84,14 @@ TEST(Resized, AveragesWhatItShrinks) {
 }
 
 TEST(Resized, OfTheSameSizeIsTheSame) {
-  const Image image = random_picture(7, 5, 1);
-  EXPECT_EQ(resized(image, 7, 5), image);
+  const Bitmap bitmap = random_picture(7, 5, 1);
+  EXPECT_EQ(resized(bitmap, 7, 5), bitmap);
 }
 
 TEST(Resized, RefusesImpossibleSizes) {
-  const Image image = random_picture(3, 3, 1);
-  expect_error(ErrorKind::usage, {"0 x 3"}, [&] { (void)resized(image, 0, 3); });
-  expect_error(ErrorKind::usage, {"1000000 x 1"}, [&] { (void)resized(image, 1000000, 1); });
+  const Bitmap bitmap = random_picture(3, 3, 1);
+  expect_error(ErrorKind::usage, {"0 x 3"}, [&] { (void)resized(bitmap, 0, 3); });
+  expect_error(ErrorKind::usage, {"1000000 x 1"}, [&] { (void)resized(bitmap, 1000000, 1); });
   expect_error(ErrorKind::usage, {"without pixels"}, [&] { (void)resized({}, 3, 3); });
   expect_error(ErrorKind::usage, {"3 x 3 has 2 bytes"}, [&] {
     (void)resized({3, 3, {1, 2}}, 3, 2);
@@ -153,28 +153,28 @@ TEST(AllViews, AreSixtyFourDifferentOnes) {
 }
 
 TEST(Apply, RotatesThenFlipsTheUprightView) {
-  const Image image = random_picture(200, 150, 1);
+  const Bitmap bitmap = random_picture(200, 150, 1);
   for (const SizeRule rule : {SizeRule::release, SizeRule::paper})
     for (const View& view : all_views(rule)) {
-      const Image upright = apply({view.size, 0, false}, image, rule);
+      const Bitmap upright = apply({view.size, 0, false}, bitmap, rule);
       EXPECT_EQ(upright.width, seen_size(view, rule));
-      Image expected = rotated(upright, view.rotation / 90);
+      Bitmap expected = rotated(upright, view.rotation / 90);
       if (view.flip) expected = flipped(expected);
-      EXPECT_EQ(apply(view, image, rule), expected) << name(view);
+      EXPECT_EQ(apply(view, bitmap, rule), expected) << name(view);
     }
 }
 
 TEST(Apply, ResizesByTheRule) {
-  const Image image = random_picture(97, 133, 1);
-  EXPECT_EQ(apply({100, 0, false}, image),
-            cropped(resized(image, 114, 114), 7, 7, 100, 100));  // int(1.15 * 100) is 114
-  EXPECT_EQ(apply({94, 0, false}, image, SizeRule::paper),
-            cropped(resized(image, 94, 94), 5, 5, 84, 84));
-  EXPECT_EQ(apply({84, 0, false}, image, SizeRule::paper), resized(image, 84, 84));
+  const Bitmap bitmap = random_picture(97, 133, 1);
+  EXPECT_EQ(apply({100, 0, false}, bitmap),
+            cropped(resized(bitmap, 114, 114), 7, 7, 100, 100));  // int(1.15 * 100) is 114
+  EXPECT_EQ(apply({94, 0, false}, bitmap, SizeRule::paper),
+            cropped(resized(bitmap, 94, 94), 5, 5, 84, 84));
+  EXPECT_EQ(apply({84, 0, false}, bitmap, SizeRule::paper), resized(bitmap, 84, 84));
   expect_error(ErrorKind::usage, {"s50_r0_f0", "at least 84"}, [&] {
-    (void)apply({50, 0, false}, image, SizeRule::paper);
+    (void)apply({50, 0, false}, bitmap, SizeRule::paper);
   });
-  expect_error(ErrorKind::usage, {"not 45"}, [&] { (void)apply({84, 45, false}, image); });
+  expect_error(ErrorKind::usage, {"not 45"}, [&] { (void)apply({84, 45, false}, bitmap); });
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "deepvoro/image/decode.hpp"
+#include "deepvoro/picture/decode.hpp"
 
 #include <fmt/format.h>
 
@@ -30,32 +30,32 @@ void check_begin(std::span<const std::byte> file, const std::string& name) {
         fmt::format("{}: is neither a JPEG nor a PNG file; convert it or remove it", name));
 }
 
-Image upright(StoredImage stored) {
-  Image& image = stored.image;
+Bitmap upright(StoredBitmap stored) {
+  Bitmap& bitmap = stored.bitmap;
   switch (stored.orientation) {
     case 2:
-      return flipped(image);
+      return flipped(bitmap);
     case 3:
-      return rotated(image, 2);
+      return rotated(bitmap, 2);
     case 4:
-      return flipped(rotated(image, 2));
+      return flipped(rotated(bitmap, 2));
     case 5:
-      return flipped(rotated(image, 3));
+      return flipped(rotated(bitmap, 3));
     case 6:
-      return rotated(image, 3);
+      return rotated(bitmap, 3);
     case 7:
-      return flipped(rotated(image, 1));
+      return flipped(rotated(bitmap, 1));
     case 8:
-      return rotated(image, 1);
+      return rotated(bitmap, 1);
     default:
-      return std::move(image);
+      return std::move(bitmap);
   }
 }
 
 }  // namespace
 
 void check_limits(std::size_t width, std::size_t height, const std::string& name,
-                  const ImageLimits& limits) {
+                  const PictureLimits& limits) {
   if (width == 0 || height == 0)
     throw data_error(fmt::format("{}: has no pixels; copy it again or remove it", name));
   if (std::max(width, height) > limits.most_side || width * height > limits.most_pixels)
@@ -70,20 +70,20 @@ void throw_damaged(const std::string& name, const char* format, const char* why)
 }
 
 void throw_truncated(const std::string& name, const char* format) {
-  throw data_error(fmt::format("{}: is a {} file that ends too early; copy it again or remove it",
-                               name, format));
+  throw data_error(
+      fmt::format("{}: is a truncated {} file; copy it again or remove it", name, format));
 }
 
-Image decode_image(std::span<const std::byte> file, const std::string& name,
-                   const ImageLimits& limits) {
+Bitmap decode_picture(std::span<const std::byte> file, const std::string& name,
+                      const PictureLimits& limits) {
   check_begin(file, name);
   if (begins_with(file, kJpegSignature)) return upright(decode_jpeg(file, name, limits));
   return upright(decode_png(file, name, limits));
 }
 
-Image read_image(const std::filesystem::path& file, const ImageLimits& limits) {
+Bitmap read_bitmap(const std::filesystem::path& file, const PictureLimits& limits) {
   const MappedFile mapped(file);
-  return decode_image(mapped.bytes(), file.string(), limits);
+  return decode_picture(mapped.bytes(), file.string(), limits);
 }
 
 void check_begins_like_a_picture(const std::filesystem::path& file) {

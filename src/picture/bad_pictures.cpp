@@ -1,4 +1,4 @@
-#include "deepvoro/image/bad_pictures.hpp"
+#include "deepvoro/picture/bad_pictures.hpp"
 
 #include <algorithm>
 
@@ -6,9 +6,9 @@
 
 namespace deepvoro {
 
-std::optional<Image> BadPictures::read(const ImageDataset& dataset, std::size_t i) {
+std::optional<Bitmap> BadPictures::read(const PictureCollection& collection, std::size_t i) {
   try {
-    return dataset.read(i);
+    return collection.read(i);
   } catch (const Error& error) {
     if (policy_ == Policy::stop || error.kind() != ErrorKind::data) throw;
     const std::scoped_lock lock(guard_);
