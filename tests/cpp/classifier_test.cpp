@@ -100,7 +100,8 @@ Classifier fit(const std::vector<Sample>& samples) {
 void expect_same_answers(const Classifier& a, const Classifier& b) {
   const Samples queries(random_samples({{"any", 20}}, 99));
   const auto of_a = a.predict(queries.rows());
-  const auto of_b = b.predict(queries.rows(), 3);
+  constexpr unsigned threads = 3;
+  const auto of_b = b.predict(queries.rows(), threads);
   ASSERT_EQ(of_a.size(), of_b.size());
   for (std::size_t q = 0; q < of_a.size(); ++q) {
     EXPECT_EQ(of_a[q].label, of_b[q].label);

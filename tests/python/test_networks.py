@@ -23,13 +23,19 @@ def random_pictures(count, size):
     return np.random.RandomState(size).randint(0, 256, (count, size, size, 3)).astype(np.uint8)
 
 
-def program_features(folder, model_file, pictures, batch):
-    np.save(folder / "pictures.npy", pictures)
-    out = folder / "features.npy"
-    command = [EMBED, model_file, folder / "pictures.npy", out, str(batch)]
+def features_of_all(folder, model_file, jobs):
+    """Features of each (pictures, batch size), by one run of the library."""
+    command = [EMBED, model_file]
+    for i, (pictures, batch) in enumerate(jobs):
+        np.save(folder / f"pictures{i}.npy", pictures)
+        command += [folder / f"pictures{i}.npy", folder / f"features{i}.npy", str(batch)]
     process = subprocess.run(command, capture_output=True, encoding="utf-8")
     assert process.returncode == 0, process.stderr
-    return np.load(out)
+    return [np.load(folder / f"features{i}.npy") for i in range(len(jobs))]
+
+
+def program_features(folder, model_file, pictures, batch):
+    return features_of_all(folder, model_file, [(pictures, batch)])[0]
 
 
 def torch_features(model, pictures):
@@ -44,7 +50,6 @@ def assert_close(actual, expected, tolerance):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=tolerance * max(1.0, np.abs(expected).max()))
 
 
-@pytest.mark.parametrize("size", [84, 45])
 @pytest.mark.parametrize(
     "architecture",
     [
@@ -65,14 +70,16 @@ def assert_close(actual, expected, tolerance):
     ],
     ids=lambda architecture: "-".join(map(str, architecture.values())),
 )
-def test_forward_pass_equals_pytorch(tmp_path, architecture, size):
-    model = torch_networks.with_random_statistics(torch_networks.network(**architecture), seed=size)
+def test_forward_pass_equals_pytorch(tmp_path, architecture):
+    model = torch_networks.with_random_statistics(torch_networks.network(**architecture), seed=84)
     model_file = models.write_model(tmp_path / "model.safetensors", model, **architecture)
-    pictures = random_pictures(3, size)
-    expected = torch_features(model, pictures)
-    whole = program_features(tmp_path, model_file, pictures, batch=3)
-    assert_close(whole, expected, TOLERANCE)
-    assert_close(program_features(tmp_path, model_file, pictures, batch=2), whole, BATCH_TOLERANCE)
+    large, small = random_pictures(3, 84), random_pictures(3, 45)
+    jobs = [(large, 3), (large, 2), (small, 3), (small, 2)]
+    of_large, of_large_in_parts, of_small, of_small_in_parts = features_of_all(tmp_path, model_file, jobs)
+    assert_close(of_large, torch_features(model, large), TOLERANCE)
+    assert_close(of_small, torch_features(model, small), TOLERANCE)
+    assert_close(of_large_in_parts, of_large, BATCH_TOLERANCE)
+    assert_close(of_small_in_parts, of_small, BATCH_TOLERANCE)
 
 
 class Places(torch.nn.Module):
