@@ -3,7 +3,7 @@ add_library(deepvoro_options INTERFACE)
 target_compile_options(deepvoro_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
   -Wno-missing-field-initializers  # designated initializers leave the rest at their defaults on purpose
-  -Wno-restrict  # GCC 12 sees overlapping copies in string concatenation where there are none
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # GCC 12 sees overlapping copies in string concatenation where there are none
   # Results must not depend on where the compiler finds a multiplication next to an addition.
   -ffp-contract=off)
 if(DEEPVORO_WERROR)

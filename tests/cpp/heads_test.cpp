@@ -93,7 +93,7 @@ TEST(DeepVoroMinusMinus, IsTheClusterInducedDiagramOfMeansAndHalvedRows) {
   const Matrix<double> rows = random_points(6, 9, 5);
   const Support support{.rows = rows.view(), .ways = 3, .shots = 2};
   for (const double alpha : {1.0, -2.0}) {
-    ClusterHead head(LogisticHead(LogisticKind::power), Influence(alpha));
+    ClusterHead head{LogisticHead(LogisticKind::power), Influence(alpha)};
     head.fit(support);
     LogisticHead logistic(LogisticKind::power);
     logistic.fit(support);

@@ -21,7 +21,9 @@ using Case = std::tuple<unsigned, std::size_t, std::size_t>;
 class ParallelFor : public ::testing::TestWithParam<Case> {};
 
 TEST_P(ParallelFor, CoversEachIndexOnceInBlocksOfAtMostTheGrain) {
-  const auto [threads, count, grain] = GetParam();
+  const unsigned threads = std::get<0>(GetParam());
+  const std::size_t count = std::get<1>(GetParam());
+  const std::size_t grain = std::get<2>(GetParam());
   std::vector<std::atomic<int>> visits(count);
   std::atomic<bool> block_too_long{false};
   std::atomic<bool> unknown_worker{false};

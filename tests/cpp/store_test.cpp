@@ -174,7 +174,7 @@ TEST_F(SmallStore, EveryBrokenKeyIsRefusedByName) {
   for (const auto& [key, value] : broken) {
     SCOPED_TRACE(std::string(key) + " = " + value.dump());
     write_file(description(), intact);
-    change_description([&](json& document) { document[key] = value; });
+    change_description([&key = key, &value = value](json& document) { document[key] = value; });
     expect_open_fails({std::string("\"") + key + "\""});
   }
   for (const char* key : {"format", "version", "dim", "views", "splits"}) {
@@ -192,7 +192,8 @@ TEST_F(SmallStore, EveryBrokenKeyOfASplitIsRefusedByName) {
   for (const auto& [key, value] : broken) {
     SCOPED_TRACE(std::string(key) + " = " + value.dump());
     write_file(description(), intact);
-    change_description([&](json& document) { document["splits"]["novel"][key] = value; });
+    change_description(
+        [&key = key, &value = value](json& document) { document["splits"]["novel"][key] = value; });
     expect_open_fails({"split novel", std::string("\"") + key + "\""});
   }
 }

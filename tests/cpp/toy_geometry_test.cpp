@@ -157,7 +157,8 @@ TEST(ToyGeometry, IsStreamedOverEpisodes) {
       const Rows& rows = data.at("novel").views.at(kView);
       std::size_t seen = 0;
       stream_members({store, "novel", episodes, Influence(1), 1}, pool, {0, episodes.size()},
-                     [&](std::size_t member, std::size_t e, std::span<const double> terms) {
+                     [&, tolerance = tolerance](std::size_t member, std::size_t e,
+                                                std::span<const double> terms) {
                        const auto* toy = pool[member].geometry.as<Toy>();
                        if (toy == nullptr) return;
                        for (std::size_t k = 0; k < shape.ways; ++k) {
@@ -184,7 +185,7 @@ TEST(ToyGeometry, IsFittedOnClassesOfAnySize) {
       const StoreData data = data_of(dim);
       const SplitData& novel = data.at("novel");
       const SplitData& base = data.at("base");
-      const auto matrix_of = [&](const Rows& rows) {
+      const auto matrix_of = [dim = dim](const Rows& rows) {
         Matrix<float> matrix(rows.size(), dim);
         for (std::size_t r = 0; r < rows.size(); ++r) std::ranges::copy(rows[r], matrix.row(r));
         return matrix;
