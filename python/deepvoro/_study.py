@@ -98,8 +98,9 @@ class EvaluationResult:
     def to_dict(self) -> dict[str, Any]:
         """All numbers as a flat dict, without lists: those of episodes and members."""
         flat = {key: value for key, value in self._fields.items() if not isinstance(value, (list, dict))}
-        for key in ("guided", "oracle", "calibration", "open_set", "seconds"):
-            flat.update({f"{key}_{name}": value for name, value in self._fields.get(key, {}).items()})
+        for key in ("guided", "greedy", "oracle", "calibration", "open_set", "seconds"):
+            parts = self._fields.get(key, {}).items()
+            flat.update({f"{key}_{name}": value for name, value in parts if not isinstance(value, list)})
         return {key: value for key, value in flat.items() if key not in ("format", "version")}
 
     def __repr__(self) -> str:

@@ -33,6 +33,7 @@ Examples:
   deepvoro evaluate data/quickdraw --method deepvoro --shots 5
   deepvoro evaluate data/quickdraw --method vd,deepvoro,deepvoro++ --shots 1,5 --json results.json
   deepvoro evaluate data/quickdraw --method deepvoro --scheme guided --oracle
+  deepvoro evaluate data/quickdraw --method plda --scheme greedy
   deepvoro evaluate data/quickdraw --method vd,deepvoro --shots 1,5 --calibration --open-set
   deepvoro evaluate data/quickdraw --method vd,voronoi-lr,deepvoro--,simpleshot --shots 1,5)";
 
@@ -195,8 +196,10 @@ void add_evaluate_command(CLI::App& program) {
       ->capture_default_str();
   add_episode_options(*app, command->episodes, "seed of the episodes and of scheme random");
   app->add_option("--split", request.split, "novel, val or base")->capture_default_str();
-  app->add_option("--scheme", command->scheme,
-                  "which members take part: full, random (needs --size), guided (chosen on val)")
+  app->add_option(
+         "--scheme", command->scheme,
+         "which members take part: full, random (needs --size), guided (the best on val), greedy "
+         "(one after the other on val, some several times)")
       ->capture_default_str();
   app->add_option("--size", request.size, "number of members for random, or to fix that of guided")
       ->check(whole_number());

@@ -42,8 +42,9 @@ ordered_json to_json(const EvaluationResult& result, const ordered_json& store) 
   object["pool"] =
       result.head ? ordered_json::array({to_json(*result.head)}) : to_json(result.members);
   if (result.guidance)
-    object["guided"] = {{"pool_size", result.guidance->pool_size},
-                        {"val_accuracy", result.guidance->val_accuracy}};
+    object[name(request.scheme)] = {{"pool_size", result.guidance->pool_size},
+                                    {"val_accuracy", result.guidance->val_accuracy}};
+  if (request.scheme == Scheme::greedy) object["greedy"]["counts"] = result.guidance->counts;
   if (result.oracle)
     object["oracle"] = {
         {"note", "size chosen on the evaluated split itself: test leakage, not a result"},

@@ -20,6 +20,7 @@ enum class Scheme {
   full,    // all members of the pool
   random,  // a given number of them, by seed
   guided,  // the best by validation, as many as did best together there
+  greedy,  // one after the other by validation, some of them several times
 };
 
 [[nodiscard]] Scheme scheme_named(const std::string& name);
@@ -31,7 +32,7 @@ struct Evaluation {
   std::string split = "novel";
   EpisodePlan plan;
   Scheme scheme = Scheme::full;
-  std::optional<std::size_t> size;            // for random, and to fix the size of guided
+  std::optional<std::size_t> size;            // for random, and to fix that of guided
   std::optional<std::filesystem::path> pool;  // instead of the method's own members
   std::optional<std::string> view;            // of vd and of heads, instead of the first
   LogisticKind lr = LogisticKind::voronoi;    // of deepvoro--
@@ -46,7 +47,8 @@ struct Evaluation {
 
 struct Guidance {
   std::size_t pool_size = 0;
-  double val_accuracy = 0;  // of the members chosen, on the validation episodes
+  double val_accuracy = 0;          // of the members chosen, on the validation episodes
+  std::vector<std::size_t> counts;  // of greedy: how often each was chosen
 };
 
 struct EvaluationResult {
