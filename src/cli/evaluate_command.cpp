@@ -44,6 +44,7 @@ struct EvaluateCommand {
   std::string pool;
   std::string view;
   std::string lr;
+  std::string start;
   std::string normalisation;
   std::string json;
   std::string scores;
@@ -63,6 +64,7 @@ std::vector<Evaluation> EvaluateCommand::requests() const {
   if (!pool.empty()) all.common.pool = pool;
   if (!view.empty()) all.common.view = view;
   if (!lr.empty()) all.lr = logistic_kind_named(lr);
+  if (!start.empty()) all.start = logistic_start_named(start);
   if (!normalisation.empty()) all.normalisation = normalisation_named(normalisation);
   return all.evaluations();
 }
@@ -209,8 +211,14 @@ void add_evaluate_command(CLI::App& program) {
                   "logistic regression of deepvoro--: voronoi (default) or power");
   app->add_option("--epochs", series.epochs,
                   fmt::format("of power-lr, voronoi-lr and deepvoro-- (default {})",
-                              LogisticHead::kDefaultEpochs))
+                              LogisticOptions::kDefaultEpochs))
       ->check(whole_number());
+  app->add_option("--weight-decay", series.weight_decay,
+                  "of the same, added to the gradient (default 0; the authors' release: 0.01)");
+  app->add_option("--start", command->start,
+                  "of the same: prototypes (default) or random (the authors' release)");
+  app->add_flag("--sigmoid", series.sigmoid,
+                "of the same: train through a sigmoid of the logits (the authors' release)");
   app->add_option("--normalisation", command->normalisation,
                   "of simpleshot: un, l2n or cl2n (default), centered and of unit length");
   app->add_option("--alpha", request.alpha,

@@ -85,9 +85,14 @@ py::list evaluations(const FeatureStore& store, const std::vector<std::string>& 
                      std::uint32_t seed, const std::string& protocol, const std::string& scheme,
                      OptionalNumber size, std::optional<std::filesystem::path> pool,
                      OptionalText view, const OptionalText& lr, OptionalNumber epochs,
+                     std::optional<double> weight_decay, const OptionalText& start, bool sigmoid,
                      const OptionalText& normalisation, double alpha, bool is_signed, bool oracle,
                      bool calibration, bool open_set, unsigned threads, bool scores) {
-  EvaluationSeries series{.methods = methods, .shots = shots, .epochs = epochs};
+  EvaluationSeries series{.methods = methods,
+                          .shots = shots,
+                          .epochs = epochs,
+                          .weight_decay = weight_decay,
+                          .sigmoid = sigmoid};
   series.common = {.split = split,
                    .plan = plan_of(ways, 1, queries, protocol, episodes, seed),
                    .scheme = scheme_named(scheme),
@@ -100,6 +105,7 @@ py::list evaluations(const FeatureStore& store, const std::vector<std::string>& 
                    .reliability = {.calibration = calibration, .open_set = open_set},
                    .threads = threads};
   if (lr) series.lr = logistic_kind_named(*lr);
+  if (start) series.start = logistic_start_named(*start);
   if (normalisation) series.normalisation = normalisation_named(*normalisation);
   py::list all;
   for (const Evaluation& request : series.evaluations())
@@ -196,6 +202,7 @@ void bind_study(py::module_& module) {
              py::arg("shots"), py::arg("split"), py::arg("ways"), py::arg("queries"),
              py::arg("episodes"), py::arg("seed"), py::arg("protocol"), py::arg("scheme"),
              py::arg("size"), py::arg("pool"), py::arg("view"), py::arg("lr"), py::arg("epochs"),
+             py::arg("weight_decay"), py::arg("start"), py::arg("sigmoid"),
              py::arg("normalisation"), py::arg("alpha"), py::arg("signed"), py::arg("oracle"),
              py::arg("calibration"), py::arg("open_set"), py::arg("threads"), py::arg("scores"),
              "See deepvoro.evaluate.");

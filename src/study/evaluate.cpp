@@ -61,8 +61,7 @@ Pool members_of(const Evaluation& request, const FeatureStore& store) {
 HeadConfiguration head_of(const Evaluation& request, const FeatureStore& store) {
   return {.method = request.method,
           .view = request.view.value_or(store.views().front()),
-          .lr = request.lr,
-          .epochs = request.epochs,
+          .logistic = request.logistic,
           .normalisation = request.normalisation,
           .is_signed = request.is_signed};
 }
@@ -112,8 +111,12 @@ void check_members_fit_method(const Evaluation& request) {
       throw usage_error(fmt::format("`scheme` {}: method {} has no members to choose from",
                                     name(request.scheme), method));
     constexpr std::size_t most_epochs = 1'000'000;
-    if (request.epochs < 1 || request.epochs > most_epochs)
+    if (request.logistic.epochs < 1 || request.logistic.epochs > most_epochs)
       throw usage_error(fmt::format("`epochs` must be from 1 to {}", most_epochs));
+    constexpr double most_decay = 1000;
+    if (!(request.logistic.weight_decay >= 0 && request.logistic.weight_decay <= most_decay))
+      throw usage_error(fmt::format("`weight_decay` {}: must be from 0 to {}",
+                                    request.logistic.weight_decay, most_decay));
   } else if (request.view && (request.pool || request.method != Method::vd)) {
     throw usage_error(fmt::format("`view` {}: {} names its own views; put others into a pool file",
                                   *request.view,

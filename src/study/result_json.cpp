@@ -15,12 +15,14 @@ using nlohmann::ordered_json;
 // A head in the place of the members of an ensemble; its key "head" tells it from one.
 ordered_json to_json(const HeadConfiguration& head) {
   ordered_json object = {{"view", head.view}, {"head", name(head.method)}};
-  if (head.method == Method::deepvoro_minus_minus) object["lr"] = name(head.lr);
+  if (head.method == Method::deepvoro_minus_minus) object["lr"] = name(head.logistic.kind);
   if (head.method == Method::simpleshot) object["normalisation"] = name(head.normalisation);
-  if (head.method == Method::power_lr || head.method == Method::voronoi_lr ||
-      head.method == Method::deepvoro_minus_minus) {
+  if (has_logistic(head.method)) {
     object["lambda"] = 0.5;
-    object["epochs"] = head.epochs;
+    object["epochs"] = head.logistic.epochs;
+    object["weight_decay"] = head.logistic.weight_decay;
+    object["start"] = name(head.logistic.start);
+    object["sigmoid"] = head.logistic.sigmoid;
   }
   if (head.is_signed) object["signed"] = true;
   return object;

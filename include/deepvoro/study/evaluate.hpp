@@ -35,8 +35,7 @@ struct Evaluation {
   std::optional<std::size_t> size;            // for random, and to fix that of guided
   std::optional<std::filesystem::path> pool;  // instead of the method's own members
   std::optional<std::string> view;            // of vd and of heads, instead of the first
-  LogisticKind lr = LogisticKind::voronoi;    // of deepvoro--
-  std::size_t epochs = LogisticHead::kDefaultEpochs;
+  LogisticOptions logistic;  // of power-lr, voronoi-lr and deepvoro--, its kind of deepvoro-- alone
   Normalisation normalisation = Normalisation::cl2n;  // of simpleshot
   bool is_signed = false;                             // every transformation becomes a signed one
   double alpha = 1;
