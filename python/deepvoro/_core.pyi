@@ -88,6 +88,8 @@ def evaluate(
     scheme: str,
     size: Optional[int],
     pool: Optional[str],
+    preset: Optional[str],
+    release_views: bool,
     view: Optional[str],
     lr: Optional[str],
     epochs: Optional[int],

@@ -171,6 +171,8 @@ def evaluate(
     scheme: str = "full",
     size: Optional[int] = None,
     pool: Union[PathLike, Sequence[Member], TuningResult, None] = None,
+    preset: Optional[str] = None,
+    release_views: bool = False,
     view: Optional[str] = None,
     lr: Optional[str] = None,
     epochs: Optional[int] = None,
@@ -190,7 +192,7 @@ def evaluate(
 
     `method` is one or several of vd, power-lr, voronoi-lr, deepvoro--, deepvoro, deepvoro++, simpleshot, pt-ncm, s2m2,
     dc and plda. `pool` replaces the members of a method: a pool file, a list of members, or what :func:`tune` returned. All
-    other arguments are the flags of the program (docs/METHODS.md). Results do not depend on `threads`. Ctrl-C stops it.
+    other arguments are the flags of the program (docs/METHODS.md); `release_views` is ``--views release``. Results do not depend on `threads`. Ctrl-C stops it.
 
     >>> results = deepvoro.evaluate("data/quickdraw", ["vd", "simpleshot"], shots=[1, 5], episodes=100)
     >>> print(results)
@@ -220,6 +222,8 @@ def evaluate(
             scheme=scheme,
             size=size,
             pool=pool_file,
+            preset=preset,
+            release_views=release_views,
             view=view,
             lr=lr,
             epochs=epochs,

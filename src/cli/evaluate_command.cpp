@@ -42,6 +42,8 @@ struct EvaluateCommand {
   EpisodeOptions episodes;
   std::string scheme = "full";
   std::string pool;
+  std::string preset;
+  std::string views = "all";
   std::string view;
   std::string lr;
   std::string start;
@@ -62,6 +64,8 @@ std::vector<Evaluation> EvaluateCommand::requests() const {
   all.common.plan = episodes.resolved();
   all.common.scheme = scheme_named(scheme);
   if (!pool.empty()) all.common.pool = pool;
+  if (!preset.empty()) all.common.preset = preset_named(preset);
+  all.common.release_views = views == "release";
   if (!view.empty()) all.common.view = view;
   if (!lr.empty()) all.lr = logistic_kind_named(lr);
   if (!start.empty()) all.start = logistic_start_named(start);
@@ -206,6 +210,15 @@ void add_evaluate_command(CLI::App& program) {
   app->add_option("--size", request.size, "number of members for random, or to fix that of guided")
       ->check(whole_number());
   app->add_option("--pool", command->pool, "JSON file of members, instead of the method's own");
+  app->add_option(
+      "--preset", command->preset,
+      "of deepvoro and deepvoro++: transformations, b0 and beta published for mini, cub "
+      "or tiered, at this number of shots");
+  app->add_option("--views", command->views,
+                  "of ensembles: all views of the store, or release, those of the authors' release "
+                  "(an upright view of each size twice, flips half a turn further)")
+      ->check(CLI::IsMember({"all", "release"}))
+      ->capture_default_str();
   app->add_option("--view", command->view, "view of vd and of heads, instead of the first");
   app->add_option("--lr", command->lr,
                   "logistic regression of deepvoro--: voronoi (default) or power");

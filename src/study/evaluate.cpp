@@ -43,8 +43,16 @@ void check_pool_is_of_method(const Pool& pool, Method method, const std::string&
                                   origin, pool.size()));
 }
 
+Pool own_members(const Evaluation& request, const FeatureStore& store) {
+  const std::vector<std::string> views =
+      request.release_views ? release_views(store.views(), store.folder().string()) : store.views();
+  return request.preset
+             ? published_pool(request.method, views, *request.preset, request.plan.shape.shots)
+             : default_pool(request.method, views);
+}
+
 Pool members_of(const Evaluation& request, const FeatureStore& store) {
-  Pool pool = request.pool ? read_pool(*request.pool) : default_pool(request.method, store);
+  Pool pool = request.pool ? read_pool(*request.pool) : own_members(request, store);
   if (request.view) pool.front().view = *request.view;
   if (request.is_signed)
     for (Member& member : pool) member.transform.is_signed = true;
@@ -117,6 +125,10 @@ void check_members_fit_method(const Evaluation& request) {
     if (!(request.logistic.weight_decay >= 0 && request.logistic.weight_decay <= most_decay))
       throw usage_error(fmt::format("`weight_decay` {}: must be from 0 to {}",
                                     request.logistic.weight_decay, most_decay));
+  } else if (request.pool && (request.preset || request.release_views)) {
+    throw usage_error(
+        fmt::format("`{}` makes members, and `pool` has them already; give one of the two",
+                    request.preset ? "preset" : "views"));
   } else if (request.view && (request.pool || request.method != Method::vd)) {
     throw usage_error(fmt::format("`view` {}: {} names its own views; put others into a pool file",
                                   *request.view,

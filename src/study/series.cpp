@@ -27,6 +27,9 @@ std::vector<Evaluation> EvaluationSeries::evaluations() const {
         one.size.reset();
         one.oracle = false;
       }
+      if (one.method != Method::deepvoro && one.method != Method::deepvoro_plus_plus)
+        one.preset.reset();
+      if (!is_ensemble(one.method) || one.method == Method::vd) one.release_views = false;
       if (lr) one.logistic.kind = *lr;
       if (normalisation) one.normalisation = *normalisation;
       if (epochs) one.logistic.epochs = *epochs;
@@ -57,6 +60,8 @@ void EvaluationSeries::check_options_have_a_method() const {
   listens(weight_decay.has_value(), "`weight_decay`", logistic);
   listens(start.has_value(), "`start`", logistic);
   listens(sigmoid, "`sigmoid`", logistic);
+  listens(common.preset.has_value(), "`preset`", {"deepvoro", "deepvoro++"});
+  listens(common.release_views, "`views`", {"deepvoro", "deepvoro++", "plda"});
   listens(common.alpha != 1, "`alpha`", {"vd", "deepvoro--", "deepvoro", "deepvoro++", "plda"});
 }
 

@@ -11,6 +11,7 @@
 #include "deepvoro/classifier/episodic.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/ensemble/head_evaluation.hpp"
+#include "deepvoro/ensemble/published.hpp"
 #include "deepvoro/ensemble/selection.hpp"
 #include "deepvoro/episodes/reliability.hpp"
 
@@ -34,6 +35,8 @@ struct Evaluation {
   Scheme scheme = Scheme::full;
   std::optional<std::size_t> size;            // for random, and to fix that of guided
   std::optional<std::filesystem::path> pool;  // instead of the method's own members
+  std::optional<Preset> preset;               // published members of deepvoro and deepvoro++
+  bool release_views = false;                 // of ensembles: the multiset of the authors' release
   std::optional<std::string> view;            // of vd and of heads, instead of the first
   LogisticOptions logistic;  // of power-lr, voronoi-lr and deepvoro--, its kind of deepvoro-- alone
   Normalisation normalisation = Normalisation::cl2n;  // of simpleshot
