@@ -77,6 +77,7 @@ bench: packages-bench
 	cmake --build build -j $(JOBS)
 	/usr/bin/python3 bench/bench.py
 	/usr/bin/python3 bench/heads.py
+	/usr/bin/python3 bench/plda.py
 
 bench-pictures: packages-bench
 	cmake --preset release -DDEEPVORO_BENCH=ON

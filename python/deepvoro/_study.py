@@ -98,8 +98,9 @@ class EvaluationResult:
     def to_dict(self) -> dict[str, Any]:
         """All numbers as a flat dict, without lists: those of episodes and members."""
         flat = {key: value for key, value in self._fields.items() if not isinstance(value, (list, dict))}
-        for key in ("guided", "oracle", "calibration", "open_set", "seconds"):
-            flat.update({f"{key}_{name}": value for name, value in self._fields.get(key, {}).items()})
+        for key in ("guided", "greedy", "oracle", "calibration", "open_set", "seconds"):
+            parts = self._fields.get(key, {}).items()
+            flat.update({f"{key}_{name}": value for name, value in parts if not isinstance(value, list)})
         return {key: value for key, value in flat.items() if key not in ("format", "version")}
 
     def __repr__(self) -> str:
@@ -170,9 +171,14 @@ def evaluate(
     scheme: str = "full",
     size: Optional[int] = None,
     pool: Union[PathLike, Sequence[Member], TuningResult, None] = None,
+    preset: Optional[str] = None,
+    release_views: bool = False,
     view: Optional[str] = None,
     lr: Optional[str] = None,
     epochs: Optional[int] = None,
+    weight_decay: Optional[float] = None,
+    start: Optional[str] = None,
+    sigmoid: bool = False,
     normalisation: Optional[str] = None,
     alpha: float = 1.0,
     signed: bool = False,
@@ -186,7 +192,7 @@ def evaluate(
 
     `method` is one or several of vd, power-lr, voronoi-lr, deepvoro--, deepvoro, deepvoro++, simpleshot, pt-ncm, s2m2,
     dc and plda. `pool` replaces the members of a method: a pool file, a list of members, or what :func:`tune` returned. All
-    other arguments are the flags of the program (docs/METHODS.md). Results do not depend on `threads`. Ctrl-C stops it.
+    other arguments are the flags of the program (docs/METHODS.md); `release_views` is ``--views release``. Results do not depend on `threads`. Ctrl-C stops it.
 
     >>> results = deepvoro.evaluate("data/quickdraw", ["vd", "simpleshot"], shots=[1, 5], episodes=100)
     >>> print(results)
@@ -216,9 +222,14 @@ def evaluate(
             scheme=scheme,
             size=size,
             pool=pool_file,
+            preset=preset,
+            release_views=release_views,
             view=view,
             lr=lr,
             epochs=epochs,
+            weight_decay=weight_decay,
+            start=start,
+            sigmoid=sigmoid,
             normalisation=normalisation,
             alpha=alpha,
             signed=signed,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/core/parallel.hpp"
 #include "deepvoro/study/compare.hpp"
 #include "estimate_text.hpp"
 #include "print_line.hpp"
@@ -19,8 +20,13 @@ With one file, its methods are compared with its first one, within each number o
 B is compared with A, within each number of shots: a single result of B with every one of A, several
 with those of the same method.
 
+± is the spread over episodes of these classes: it shrinks with every episode more, though they show
+the same few classes again. --by-class adds 95% intervals that say what other classes would have
+given: a bootstrap over the classes of the split. It needs the store the results came from.
+
 Examples:
   deepvoro compare vd.json deepvoro.json
+  deepvoro compare vd.json deepvoro.json --by-class
   deepvoro compare ten_methods.json my_pool.json
   deepvoro compare results.json --json comparison.json)";
 
@@ -28,6 +34,7 @@ struct CompareCommand {
   std::string a;
   std::string b;
   std::string json;
+  bool by_class = false;
 
   void run() const;
 };
@@ -40,6 +47,11 @@ std::string chance(double p, const char* equals = "") {
 std::string side(const RecordedResult& result) {
   return fmt::format("{}, {}, {} {}, {}", result.method, result.scheme, result.members,
                      result.members == 1 ? "member" : "members", result.file);
+}
+
+std::string interval_text(const Interval& interval, bool show_sign = false) {
+  return show_sign ? fmt::format("{:+.2f} to {:+.2f}", interval.low, interval.high)
+                   : fmt::format("{:.2f} to {:.2f}", interval.low, interval.high);
 }
 
 void print(const Comparison& comparison) {
@@ -56,14 +68,18 @@ void print(const Comparison& comparison) {
   const SignTest& sign = comparison.sign_test;
   fmt::print("B wins {} episodes, loses {}, ties {}; sign test p {}\n", sign.positive,
              sign.negative, sign.ties, chance(sign.p, "= "));
+  if (const auto& by_class = comparison.by_class)
+    fmt::print("by bootstrap over {} classes: A {}, B {}, B - A {}\n", by_class->classes,
+               interval_text(by_class->accuracy_a), interval_text(by_class->accuracy_b),
+               interval_text(by_class->difference, true));
   fmt::print("{}\n", comparison.verdict());
 }
 
 void print_comparison_row(const std::string& method, const std::string& shots,
                           const std::string& accuracy, const std::string& difference,
-                          const std::string& p) {
-  print_line(
-      fmt::format("{:<12}{:>5}  {:<13}  {:<23}  {}", method, shots, accuracy, difference, p));
+                          const std::string& p, const std::string& by_class) {
+  print_line(fmt::format("{:<12}{:>5}  {:<13}  {:<23}  {:<8}  {}", method, shots, accuracy,
+                         difference, p, by_class));
 }
 
 // One line for each result of a file, those of the same number of shots after the first of them.
@@ -83,19 +99,22 @@ void print_table(const std::vector<Comparison>& comparisons) {
       if (shown != episodes(a)) {
         shown = episodes(a);
         fmt::print("{}", shown);
-        print_comparison_row("method", "shots", "accuracy %", "difference to the first",
-                             "t-test p");
+        print_comparison_row("method", "shots", "accuracy %", "difference to the first", "t-test p",
+                             comparison.by_class ? "by class" : "");
       }
-      print_comparison_row(a.method, shots, with_interval(comparison.accuracy_a), "", "");
+      print_comparison_row(a.method, shots, with_interval(comparison.accuracy_a), "", "", "");
     }
-    print_comparison_row(comparison.b.method, shots, with_interval(comparison.accuracy_b),
-                         with_interval(comparison.difference, true),
-                         comparison.t_test ? chance(comparison.t_test->p) : "one episode");
+    print_comparison_row(
+        comparison.b.method, shots, with_interval(comparison.accuracy_b),
+        with_interval(comparison.difference, true),
+        comparison.t_test ? chance(comparison.t_test->p) : "one episode",
+        comparison.by_class ? interval_text(comparison.by_class->difference, true) : "");
   }
 }
 
 void CompareCommand::run() const {
-  const std::vector<Comparison> comparisons = b.empty() ? compare_within(a) : compare_files(a, b);
+  std::vector<Comparison> comparisons = b.empty() ? compare_within(a) : compare_files(a, b);
+  if (by_class) add_intervals_by_class(comparisons, available_threads());
   if (!json.empty()) write_comparisons(comparisons, json);
   if (b.empty() && comparisons.size() > 1) {
     print_table(comparisons);
@@ -117,6 +136,8 @@ void add_compare_command(CLI::App& program) {
   app->footer(kCompareFooter);
   app->add_option("A", command->a, "result file written by deepvoro evaluate --json")->required();
   app->add_option("B", command->b, "another one, compared with A");
+  app->add_flag("--by-class", command->by_class,
+                "also intervals by bootstrap over the classes, which episodes share");
   app->add_option("--json", command->json, "write the comparison to this file");
   app->callback([command] { command->run(); });
 }

@@ -33,6 +33,7 @@ Examples:
   deepvoro evaluate data/quickdraw --method deepvoro --shots 5
   deepvoro evaluate data/quickdraw --method vd,deepvoro,deepvoro++ --shots 1,5 --json results.json
   deepvoro evaluate data/quickdraw --method deepvoro --scheme guided --oracle
+  deepvoro evaluate data/quickdraw --method plda --scheme greedy
   deepvoro evaluate data/quickdraw --method vd,deepvoro --shots 1,5 --calibration --open-set
   deepvoro evaluate data/quickdraw --method vd,voronoi-lr,deepvoro--,simpleshot --shots 1,5)";
 
@@ -41,8 +42,11 @@ struct EvaluateCommand {
   EpisodeOptions episodes;
   std::string scheme = "full";
   std::string pool;
+  std::string preset;
+  std::string views = "all";
   std::string view;
   std::string lr;
+  std::string start;
   std::string normalisation;
   std::string json;
   std::string scores;
@@ -60,8 +64,11 @@ std::vector<Evaluation> EvaluateCommand::requests() const {
   all.common.plan = episodes.resolved();
   all.common.scheme = scheme_named(scheme);
   if (!pool.empty()) all.common.pool = pool;
+  if (!preset.empty()) all.common.preset = preset_named(preset);
+  all.common.release_views = views == "release";
   if (!view.empty()) all.common.view = view;
   if (!lr.empty()) all.lr = logistic_kind_named(lr);
+  if (!start.empty()) all.start = logistic_start_named(start);
   if (!normalisation.empty()) all.normalisation = normalisation_named(normalisation);
   return all.evaluations();
 }
@@ -195,19 +202,36 @@ void add_evaluate_command(CLI::App& program) {
       ->capture_default_str();
   add_episode_options(*app, command->episodes, "seed of the episodes and of scheme random");
   app->add_option("--split", request.split, "novel, val or base")->capture_default_str();
-  app->add_option("--scheme", command->scheme,
-                  "which members take part: full, random (needs --size), guided (chosen on val)")
+  app->add_option(
+         "--scheme", command->scheme,
+         "which members take part: full, random (needs --size), guided (the best on val), greedy "
+         "(one after the other on val, some several times)")
       ->capture_default_str();
   app->add_option("--size", request.size, "number of members for random, or to fix that of guided")
       ->check(whole_number());
   app->add_option("--pool", command->pool, "JSON file of members, instead of the method's own");
+  app->add_option(
+      "--preset", command->preset,
+      "of deepvoro and deepvoro++: transformations, b0 and beta published for mini, cub "
+      "or tiered, at this number of shots");
+  app->add_option("--views", command->views,
+                  "of ensembles: all views of the store, or release, those of the authors' release "
+                  "(an upright view of each size twice, flips half a turn further)")
+      ->check(CLI::IsMember({"all", "release"}))
+      ->capture_default_str();
   app->add_option("--view", command->view, "view of vd and of heads, instead of the first");
   app->add_option("--lr", command->lr,
                   "logistic regression of deepvoro--: voronoi (default) or power");
   app->add_option("--epochs", series.epochs,
                   fmt::format("of power-lr, voronoi-lr and deepvoro-- (default {})",
-                              LogisticHead::kDefaultEpochs))
+                              LogisticOptions::kDefaultEpochs))
       ->check(whole_number());
+  app->add_option("--weight-decay", series.weight_decay,
+                  "of the same, added to the gradient (default 0; the authors' release: 0.01)");
+  app->add_option("--start", command->start,
+                  "of the same: prototypes (default) or random (the authors' release)");
+  app->add_flag("--sigmoid", series.sigmoid,
+                "of the same: train through a sigmoid of the logits (the authors' release)");
   app->add_option("--normalisation", command->normalisation,
                   "of simpleshot: un, l2n or cl2n (default), centered and of unit length");
   app->add_option("--alpha", request.alpha,

@@ -15,9 +15,8 @@ namespace {
 std::variant<NearestMean, LogisticHead> head_of(const HeadConfiguration& configuration) {
   switch (configuration.method) {
     case Method::power_lr:
-      return LogisticHead(LogisticKind::power, configuration.epochs);
     case Method::voronoi_lr:
-      return LogisticHead(LogisticKind::voronoi, configuration.epochs);
+      return LogisticHead(logistic_of(configuration));
     case Method::simpleshot:
     case Method::pt_ncm:
       return NearestMean();

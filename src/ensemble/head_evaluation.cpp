@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::array kNormalisationNames = {"un", "l2n", "cl2n"};
 constexpr std::array kLogisticNames = {"power", "voronoi"};
+constexpr std::array kStartNames = {"prototypes", "random"};
 constexpr std::size_t kEpisodeGrain = 4;
 
 bool needs_base(const HeadConfiguration& configuration) {
@@ -135,6 +136,27 @@ const char* name(LogisticKind kind) {
   return name_of(kind, kLogisticNames);
 }
 
+LogisticStart logistic_start_named(const std::string& name) {
+  return value_named<LogisticStart>(name, kStartNames,
+                                    "`start` {}: unknown; use prototypes or random");
+}
+
+const char* name(LogisticStart start) {
+  return name_of(start, kStartNames);
+}
+
+bool has_logistic(Method method) {
+  return method == Method::power_lr || method == Method::voronoi_lr ||
+         method == Method::deepvoro_minus_minus;
+}
+
+LogisticOptions logistic_of(const HeadConfiguration& configuration) {
+  LogisticOptions options = configuration.logistic;
+  if (configuration.method == Method::power_lr) options.kind = LogisticKind::power;
+  if (configuration.method == Method::voronoi_lr) options.kind = LogisticKind::voronoi;
+  return options;
+}
+
 void check_head(const FeatureStore& store, const std::string& split,
                 const HeadConfiguration& configuration) {
   (void)store.split(split);
@@ -167,13 +189,11 @@ std::vector<double> evaluate_head(const Arena& arena, const HeadConfiguration& c
   };
   switch (configuration.method) {
     case Method::power_lr:
-      return with([&] { return LogisticHead(LogisticKind::power, configuration.epochs); });
     case Method::voronoi_lr:
-      return with([&] { return LogisticHead(LogisticKind::voronoi, configuration.epochs); });
+      return with([&] { return LogisticHead(logistic_of(configuration)); });
     case Method::deepvoro_minus_minus:
-      return with([&] {
-        return ClusterHead(LogisticHead(configuration.lr, configuration.epochs), arena.influence);
-      });
+      return with(
+          [&] { return ClusterHead(LogisticHead(logistic_of(configuration)), arena.influence); });
     case Method::simpleshot:
     case Method::pt_ncm:
       return with([] { return NearestMean(); });

@@ -11,6 +11,7 @@
 #include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
+#include "deepvoro/ensemble/published.hpp"
 #include "features/json_fields.hpp"
 #include "pool_json.hpp"
 
@@ -23,10 +24,6 @@ using nlohmann::ordered_json;
 constexpr std::array kMethodNames = {"vd",       "power-lr",   "voronoi-lr", "deepvoro--",
                                      "deepvoro", "deepvoro++", "simpleshot", "pt-ncm",
                                      "s2m2",     "dc",         "plda"};
-
-// Published for mini-ImageNet, R = 1..10.
-constexpr std::array kDefaultBeta = {7.0, 5.5, 4.5, 4.0, 4.0, 3.5, 3.5, 3.0, 3.0, 3.0};
-constexpr double kDefaultB0 = 0.02;
 
 struct GeometryKind {
   std::string_view name;
@@ -141,17 +138,8 @@ Pool default_pool(Method method, std::span<const std::string> views) {
       pool.push_back({views.front(), {.lambda = 0.5}, Voronoi{}});
       break;
     case Method::deepvoro:
-      for (const std::string& view : views)
-        for (const Transform& transform : eight_transforms(kDefaultB0))
-          pool.push_back({view, transform, Voronoi{}});
-      break;
     case Method::deepvoro_plus_plus:
-      for (const std::string& view : views)
-        for (const Transform& transform :
-             {Transform{.lambda = 0.75}, Transform{.b = 0.08, .lambda = 0}})
-          for (std::size_t R = 1; R <= kDefaultBeta.size(); ++R)
-            pool.push_back({view, transform, Surrogate{.R = R, .beta = kDefaultBeta[R - 1]}});
-      break;
+      return published_pool(method, views, Preset::mini, 1);
     case Method::plda:
       for (const std::string& view : views) pool.push_back({view, {.lambda = 0.5}, Plda{}});
       break;

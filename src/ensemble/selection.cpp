@@ -66,16 +66,20 @@ EpisodeList draw_episodes(const FeatureStore& store, const std::string& split,
                        plan.protocol, plan.count, plan.seed);
 }
 
+EpisodeList draw_validation_episodes(const FeatureStore& store, const EpisodePlan& plan,
+                                     const char* scheme) {
+  if (!store.has_split("val"))
+    throw data_error(fmt::format(
+        "{}: has no split 'val', which `scheme` {} chooses on; add it or use `scheme` full",
+        store.folder().string(), scheme));
+  return draw_episodes(store, "val", plan);
+}
+
 ValidationRanking ValidationRanking::measure(const FeatureStore& store, const Pool& pool,
                                              const EpisodePlan& plan, Influence influence,
                                              unsigned threads, const Progress& progress,
                                              SpaceCache* spaces) {
-  if (!store.has_split("val"))
-    throw data_error(
-        fmt::format("{}: has no split 'val', which `scheme` guided chooses on; add it or "
-                    "use `scheme` full",
-                    store.folder().string()));
-  const EpisodeList episodes = draw_episodes(store, "val", plan);
+  const EpisodeList episodes = draw_validation_episodes(store, plan, "guided");
   const Arena arena{store, "val", episodes, influence, threads, spaces};
 
   std::vector<double> accuracy;
@@ -112,6 +116,10 @@ Selection Selection::guided(const ValidationRanking& ranking, std::optional<std:
   if (size) check_size(*size, ranking.ranked().size());
   const auto count = static_cast<std::ptrdiff_t>(size.value_or(ranking.best_size()));
   return Selection(Pool(ranking.ranked().begin(), ranking.ranked().begin() + count));
+}
+
+Selection Selection::greedy(const GreedyEnsemble& ensemble) {
+  return Selection(ensemble.members());
 }
 
 Oracle Oracle::peek(const Arena& arena, const ValidationRanking& ranking,

@@ -5,6 +5,7 @@
 
 #include "core/whole_power.hpp"
 #include "deepvoro/core/precision.hpp"
+#include "deepvoro/core/random.hpp"
 #include "deepvoro/heads/nearest_mean.hpp"
 #include "deepvoro/kernels/head_kernels.hpp"
 
@@ -55,6 +56,18 @@ void tie_biases(MatrixView<const float> W, std::span<double> b) {
   }
 }
 
+// The probabilities of two classes with the logits x and 0 are sigmoid(x) and its complement.
+template <class Real>
+void LogisticObjective<Real>::to_sigmoids() {
+  const std::size_t count = probabilities_.rows() * probabilities_.stride();
+  reshape(sigmoids_, 2, count);
+  std::copy_n(probabilities_.row(0), count, sigmoids_.row(0));
+  std::fill_n(sigmoids_.row(1), count, 0.0);
+  log_sums_.resize(std::max(log_sums_.size(), count));
+  kernels::head_kernels().softmax(sigmoids_.row(0), 2, sigmoids_.stride(), log_sums_.data());
+  std::copy_n(sigmoids_.row(0), count, probabilities_.row(0));
+}
+
 template <class Real>
 double LogisticObjective<Real>::evaluate(std::span<const Real* const> rows,
                                          std::span<const std::size_t> labels,
@@ -65,11 +78,12 @@ double LogisticObjective<Real>::evaluate(std::span<const Real* const> rows,
     residuals_ = Matrix<Real>(ways, count);
     probabilities_ = Matrix<double>(ways, count);
   }
-  log_sums_.resize(probabilities_.stride());
+  log_sums_.resize(std::max(log_sums_.size(), probabilities_.stride()));
   logits_.assign(count * ways, Real{0});
   pull_.assign(ways, Real{0});
   bias_gradient_.assign(ways, 0.0);
-  if (kind_ == LogisticKind::voronoi) tie_biases(W, b);
+  const bool is_tied = options_.kind == LogisticKind::voronoi;
+  if (is_tied) tie_biases(W, b);
 
   weight_rows_.clear();
   for (std::size_t k = 0; k < ways; ++k) weight_rows_.push_back(W.row(k));
@@ -81,11 +95,11 @@ double LogisticObjective<Real>::evaluate(std::span<const Real* const> rows,
                                                                   .out = logits_.data(),
                                                                   .center_stride = count});
   double loss = 0;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < count; ++i)
     for (std::size_t k = 0; k < ways; ++k)
       probabilities_.row(k)[i] = static_cast<double>(logits_[k * count + i]) + b[k];
-    loss -= probabilities_.row(labels[i])[i];
-  }
+  if (options_.sigmoid) to_sigmoids();
+  for (std::size_t i = 0; i < count; ++i) loss -= probabilities_.row(labels[i])[i];
   kernels::head_kernels().softmax(probabilities_.row(0), ways, probabilities_.stride(),
                                   log_sums_.data());
   for (std::size_t i = 0; i < count; ++i) {
@@ -95,27 +109,31 @@ double LogisticObjective<Real>::evaluate(std::span<const Real* const> rows,
   const auto share = static_cast<double>(count);
   for (std::size_t k = 0; k < ways; ++k) {
     for (std::size_t i = 0; i < count; ++i) {
-      const double residual = probabilities_.row(k)[i] / share;
+      double residual = probabilities_.row(k)[i] / share;
+      if (options_.sigmoid) {
+        const std::size_t place = k * probabilities_.stride() + i;
+        residual *= sigmoids_.row(0)[place] * sigmoids_.row(1)[place];
+      }
       bias_gradient_[k] += residual;
       residuals_.row(k)[i] = static_cast<Real>(residual);
     }
     // db_k/dW_k = -W_k/2 where b is tied.
-    if (kind_ == LogisticKind::voronoi) pull_[k] = static_cast<Real>(-bias_gradient_[k] / 2);
+    pull_[k] = static_cast<Real>(options_.weight_decay - (is_tied ? bias_gradient_[k] / 2 : 0));
+    if (!is_tied) bias_gradient_[k] += options_.weight_decay * b[k];
   }
   return loss / share;
 }
 
 template <class Real>
-void LogisticTraining<Real>::run(const Support& support, std::size_t epochs, Matrix<double>& W,
-                                 std::span<double> b) {
+void LogisticTraining<Real>::run(const Support& support, Matrix<double>& W, std::span<double> b) {
   start(support, W);
   std::size_t number = 0;
-  for (std::size_t epoch = 0; epoch < epochs; ++epoch)
+  for (std::size_t epoch = 0; epoch < options_.epochs; ++epoch)
     for (std::size_t begin = 0; begin < row_pointers_.size(); begin += kBatch)
       step(++number, begin, std::min(begin + kBatch, row_pointers_.size()), b);
   for (std::size_t i = 0; i < W.rows() * W.stride(); ++i)
     W.row(0)[i] = static_cast<double>(weights_.row(0)[i]);
-  if (kind_ == LogisticKind::voronoi) tie_biases(W.view(), b);
+  if (options_.kind == LogisticKind::voronoi) tie_biases(W.view(), b);
 }
 
 template <class Real>
@@ -154,7 +172,7 @@ void LogisticTraining<Real>::step(std::size_t number, std::size_t begin, std::si
   adam_step(Real{})(adam, rows.data(), rows.size(), objective_.residuals(0),
                     objective_.residual_stride(), objective_.pull().data(), weights_.rows(),
                     weights_.stride(), weights_.row(0), mean_.row(0), square_.row(0));
-  if (kind_ == LogisticKind::voronoi) return;
+  if (options_.kind == LogisticKind::voronoi) return;
   for (std::size_t k = 0; k < b.size(); ++k) {
     const double g = objective_.bias_gradient()[k];
     mean_b_[k] = adam.keep_mean * mean_b_[k] + (1 - adam.keep_mean) * g;
@@ -168,15 +186,32 @@ template class LogisticObjective<double>;
 template class LogisticTraining<float>;
 template class LogisticTraining<double>;
 
-void LogisticHead::fit(const Support& support) {
+void LogisticHead::start_from_prototypes(const Support& support) {
   class_means(support, weights_);
   for (std::size_t i = 0; i < weights_.rows() * weights_.stride(); ++i) weights_.row(0)[i] *= 2;
-  b_.resize(support.ways);
   tie_biases(weights_.view(), b_);
-  if (weights_.cols() < kFloatDim)
-    in_double_.run(support, epochs_, weights_, b_);
+}
+
+void LogisticHead::start_at_random(const Support& support) {
+  const std::size_t dim = support.rows.cols();
+  reshape(weights_, support.ways, dim);
+  LegacyRandom random(support.stream);
+  const double reach = 1 / std::sqrt(static_cast<double>(dim));
+  for (std::size_t k = 0; k < support.ways; ++k)
+    for (std::size_t i = 0; i < dim; ++i) weights_.row(k)[i] = random.uniform(-reach, reach);
+  for (double& b : b_) b = random.uniform(-reach, reach);
+}
+
+void LogisticHead::fit(const Support& support) {
+  b_.resize(support.ways);
+  if (options_.start == LogisticStart::random)
+    start_at_random(support);
   else
-    in_float_.run(support, epochs_, weights_, b_);
+    start_from_prototypes(support);
+  if (weights_.cols() < kFloatDim)
+    in_double_.run(support, weights_, b_);
+  else
+    in_float_.run(support, weights_, b_);
 }
 
 void LogisticHead::influence(const double* query, std::span<double> out) const {

@@ -87,7 +87,7 @@ FittedHead head(const std::string& method, const Rows& rows, const Labels& label
                 std::size_t classes, std::size_t epochs, const std::string& normalisation,
                 bool is_signed, std::vector<double> base_mean) {
   const HeadConfiguration configuration{.method = method_named(method),
-                                        .epochs = epochs,
+                                        .logistic = {.epochs = epochs},
                                         .normalisation = normalisation_named(normalisation),
                                         .is_signed = is_signed};
   const MatrixView<const float> support = rows_of(rows);
@@ -163,7 +163,7 @@ void bind_fitted(py::module_& module) {
            "Influence of each class on each row, [rows, classes]; larger is nearer.");
   py::class_<FittedHead>(module, "Head", "A head fitted on labelled rows.")
       .def(py::init(&head), py::arg("method"), py::arg("rows").noconvert(), py::arg("labels"),
-           py::arg("classes"), py::arg("epochs") = LogisticHead::kDefaultEpochs,
+           py::arg("classes"), py::arg("epochs") = LogisticOptions::kDefaultEpochs,
            py::arg("normalisation") = "l2n", py::arg("signed") = false,
            py::arg("base_mean") = std::vector<double>())
       .def("influence", &head_influence, py::arg("rows").noconvert(), py::arg("threads"),

@@ -84,22 +84,31 @@ py::list evaluations(const FeatureStore& store, const std::vector<std::string>& 
                      std::size_t ways, std::size_t queries, std::size_t episodes,
                      std::uint32_t seed, const std::string& protocol, const std::string& scheme,
                      OptionalNumber size, std::optional<std::filesystem::path> pool,
-                     OptionalText view, const OptionalText& lr, OptionalNumber epochs,
+                     const OptionalText& preset, bool release_views, OptionalText view,
+                     const OptionalText& lr, OptionalNumber epochs,
+                     std::optional<double> weight_decay, const OptionalText& start, bool sigmoid,
                      const OptionalText& normalisation, double alpha, bool is_signed, bool oracle,
                      bool calibration, bool open_set, unsigned threads, bool scores) {
-  EvaluationSeries series{.methods = methods, .shots = shots, .epochs = epochs};
+  EvaluationSeries series{.methods = methods,
+                          .shots = shots,
+                          .epochs = epochs,
+                          .weight_decay = weight_decay,
+                          .sigmoid = sigmoid};
   series.common = {.split = split,
                    .plan = plan_of(ways, 1, queries, protocol, episodes, seed),
                    .scheme = scheme_named(scheme),
                    .size = size,
                    .pool = std::move(pool),
+                   .release_views = release_views,
                    .view = std::move(view),
                    .is_signed = is_signed,
                    .alpha = alpha,
                    .oracle = oracle,
                    .reliability = {.calibration = calibration, .open_set = open_set},
                    .threads = threads};
+  if (preset) series.common.preset = preset_named(*preset);
   if (lr) series.lr = logistic_kind_named(*lr);
+  if (start) series.start = logistic_start_named(*start);
   if (normalisation) series.normalisation = normalisation_named(*normalisation);
   py::list all;
   for (const Evaluation& request : series.evaluations())
@@ -195,10 +204,11 @@ void bind_study(py::module_& module) {
   module.def("evaluate", &evaluations, py::arg("store"), py::kw_only(), py::arg("methods"),
              py::arg("shots"), py::arg("split"), py::arg("ways"), py::arg("queries"),
              py::arg("episodes"), py::arg("seed"), py::arg("protocol"), py::arg("scheme"),
-             py::arg("size"), py::arg("pool"), py::arg("view"), py::arg("lr"), py::arg("epochs"),
-             py::arg("normalisation"), py::arg("alpha"), py::arg("signed"), py::arg("oracle"),
-             py::arg("calibration"), py::arg("open_set"), py::arg("threads"), py::arg("scores"),
-             "See deepvoro.evaluate.");
+             py::arg("size"), py::arg("pool"), py::arg("preset"), py::arg("release_views"),
+             py::arg("view"), py::arg("lr"), py::arg("epochs"), py::arg("weight_decay"),
+             py::arg("start"), py::arg("sigmoid"), py::arg("normalisation"), py::arg("alpha"),
+             py::arg("signed"), py::arg("oracle"), py::arg("calibration"), py::arg("open_set"),
+             py::arg("threads"), py::arg("scores"), "See deepvoro.evaluate.");
   module.def("write_results", &write_results, py::arg("file"), py::arg("store"), py::arg("results"),
              py::arg("threads"), "Writes a result file, as deepvoro evaluate --json does.");
   module.def("tune", &tuning, py::arg("store"), py::kw_only(), py::arg("method"), py::arg("out"),

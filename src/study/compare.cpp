@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/core/version.hpp"
+#include "deepvoro/ensemble/selection.hpp"
+#include "deepvoro/features/store.hpp"
 #include "features/json_fields.hpp"
 
 namespace deepvoro {
@@ -79,6 +83,14 @@ std::vector<std::string> differences(const RecordedResult& a, const RecordedResu
   return found;
 }
 
+// b - a of each episode.
+std::vector<double> paired_values(const RecordedResult& a, const RecordedResult& b) {
+  std::vector<double> paired;
+  for (std::size_t i = 0; i < a.episode_accuracy.size(); ++i)
+    paired.push_back(b.episode_accuracy[i] - a.episode_accuracy[i]);
+  return paired;
+}
+
 std::vector<const RecordedResult*> with_shots(const std::vector<RecordedResult>& results,
                                               std::size_t shots) {
   std::vector<const RecordedResult*> found;
@@ -112,6 +124,43 @@ std::vector<const RecordedResult*> partners_of(const RecordedResult& result,
                      fmt::format("it has several results with {} shots, {} of them of this method",
                                  result.shape.shots, partners.size()));
   return partners;
+}
+
+// [episodes x ways], the classes of the episodes of a result.
+std::vector<std::size_t> classes_of_episodes(const FeatureStore& store,
+                                             const RecordedResult& result) {
+  if (result.seed > std::numeric_limits<std::uint32_t>::max())
+    throw data_error(fmt::format("{}: seed {} is larger than any", result.file, result.seed));
+  const EpisodeList episodes = draw_episodes(store, result.split,
+                                             {.shape = result.shape,
+                                              .protocol = protocol_named(result.protocol),
+                                              .count = result.episode_accuracy.size(),
+                                              .seed = static_cast<std::uint32_t>(result.seed)});
+  const std::vector<std::size_t> labels = store.labels(result.split);
+  std::vector<std::size_t> classes;
+  for (std::size_t e = 0; e < episodes.size(); ++e)
+    for (std::size_t k = 0; k < result.shape.ways; ++k)
+      classes.push_back(labels[episodes[e].support[k * result.shape.shots]]);
+  return classes;
+}
+
+FeatureStore store_of(const RecordedResult& result, unsigned threads) {
+  FeatureStore store(result.store_path);
+  if (store.sha256(threads) != result.store_sha256)
+    throw data_error(
+        fmt::format("{}: is no longer the store {} came from, so its episodes cannot be drawn "
+                    "again; evaluate once more",
+                    result.store_path, result.file));
+  return store;
+}
+
+ordered_json to_json(const IntervalsByClass& by_class) {
+  const auto interval = [](const Interval& one) { return ordered_json{one.low, one.high}; };
+  return {{"classes", by_class.classes},
+          {"resamples", kClassResamples},
+          {"a", interval(by_class.accuracy_a)},
+          {"b", interval(by_class.accuracy_b)},
+          {"difference", interval(by_class.difference)}};
 }
 
 std::string probability(double p) {
@@ -149,6 +198,7 @@ ordered_json to_json(const Comparison& comparison) {
   if (const auto& test = comparison.t_test)
     object["t_test"] = {
         {"t", test->t}, {"degrees_of_freedom", test->degrees_of_freedom}, {"p", test->p}};
+  if (comparison.by_class) object["by_class"] = to_json(*comparison.by_class);
   return object;
 }
 
@@ -180,16 +230,15 @@ Comparison compare(const RecordedResult& a, const RecordedResult& b) {
         fmt::format("{} and {} are results of different episodes: {}; only results on the same "
                     "episodes can be compared",
                     a.file, b.file, fmt::join(found, ", ")));
-  std::vector<double> paired;
-  for (std::size_t i = 0; i < a.episode_accuracy.size(); ++i)
-    paired.push_back(b.episode_accuracy[i] - a.episode_accuracy[i]);
+  const std::vector<double> paired = paired_values(a, b);
   return {.a = a,
           .b = b,
           .accuracy_a = estimate(a.episode_accuracy),
           .accuracy_b = estimate(b.episode_accuracy),
           .difference = estimate(paired),
           .t_test = t_test(paired),
-          .sign_test = sign_test(paired)};
+          .sign_test = sign_test(paired),
+          .by_class = {}};
 }
 
 std::vector<Comparison> compare_within(const std::filesystem::path& file) {
@@ -219,6 +268,24 @@ std::vector<Comparison> compare_files(const std::filesystem::path& a,
       comparisons.push_back(compare(*partner, result));
   }
   return comparisons;
+}
+
+void add_intervals_by_class(std::span<Comparison> comparisons, unsigned threads) {
+  std::map<std::pair<std::string, std::string>, FeatureStore> stores;  // path and hash
+  for (Comparison& comparison : comparisons) {
+    const RecordedResult& a = comparison.a;
+    const std::pair key(a.store_path, a.store_sha256);
+    if (!stores.contains(key)) stores.emplace(key, store_of(a, threads));
+    const FeatureStore& store = stores.at(key);
+    const std::size_t classes = store.split(a.split).classes.size();
+    const std::vector<std::size_t> classes_of = classes_of_episodes(store, a);
+    const auto interval = [&](std::span<const double> values) {
+      return class_bootstrap(values, classes_of, classes);
+    };
+    comparison.by_class = {classes, interval(a.episode_accuracy),
+                           interval(comparison.b.episode_accuracy),
+                           interval(paired_values(a, comparison.b))};
+  }
 }
 
 void write_comparisons(std::span<const Comparison> comparisons, const std::filesystem::path& file) {

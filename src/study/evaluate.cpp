@@ -16,7 +16,11 @@
 namespace deepvoro {
 namespace {
 
-constexpr std::array kSchemeNames = {"full", "random", "guided"};
+constexpr std::array kSchemeNames = {"full", "random", "guided", "greedy"};
+
+bool chooses_on_val(Scheme scheme) {
+  return scheme == Scheme::guided || scheme == Scheme::greedy;
+}
 
 // A pool that is not what the method is called would give results under a wrong name.
 void check_pool_is_of_method(const Pool& pool, Method method, const std::string& origin) {
@@ -39,8 +43,16 @@ void check_pool_is_of_method(const Pool& pool, Method method, const std::string&
                                   origin, pool.size()));
 }
 
+Pool own_members(const Evaluation& request, const FeatureStore& store) {
+  const std::vector<std::string> views =
+      request.release_views ? release_views(store.views(), store.folder().string()) : store.views();
+  return request.preset
+             ? published_pool(request.method, views, *request.preset, request.plan.shape.shots)
+             : default_pool(request.method, views);
+}
+
 Pool members_of(const Evaluation& request, const FeatureStore& store) {
-  Pool pool = request.pool ? read_pool(*request.pool) : default_pool(request.method, store);
+  Pool pool = request.pool ? read_pool(*request.pool) : own_members(request, store);
   if (request.view) pool.front().view = *request.view;
   if (request.is_signed)
     for (Member& member : pool) member.transform.is_signed = true;
@@ -54,24 +66,10 @@ Pool members_of(const Evaluation& request, const FeatureStore& store) {
   return pool;
 }
 
-Selection select(const Evaluation& request, const Pool& pool,
-                 const std::optional<ValidationRanking>& ranking) {
-  switch (request.scheme) {
-    case Scheme::random:
-      return Selection::random(pool, *request.size, request.plan.seed);
-    case Scheme::guided:
-      return Selection::guided(*ranking, request.size);
-    case Scheme::full:
-      break;
-  }
-  return Selection::full(pool);
-}
-
 HeadConfiguration head_of(const Evaluation& request, const FeatureStore& store) {
   return {.method = request.method,
           .view = request.view.value_or(store.views().front()),
-          .lr = request.lr,
-          .epochs = request.epochs,
+          .logistic = request.logistic,
           .normalisation = request.normalisation,
           .is_signed = request.is_signed};
 }
@@ -79,23 +77,33 @@ HeadConfiguration head_of(const Evaluation& request, const FeatureStore& store) 
 void run_ensemble(const Arena& arena, const Pool& pool, const ScoreSink& sink,
                   const Progress& progress, EvaluationResult& result) {
   const Evaluation& request = result.request;
-  const std::size_t steps = request.scheme != Scheme::guided ? 1 : request.oracle ? 3 : 2;
+  const std::size_t steps = !chooses_on_val(request.scheme) ? 1 : request.oracle ? 3 : 2;
+  const Progress choosing = part_of(progress, 0, steps);
 
   const Stopwatch selecting;
   std::optional<ValidationRanking> ranking;
-  if (request.scheme == Scheme::guided)
-    ranking =
-        ValidationRanking::measure(arena.store, pool, request.plan, arena.influence,
-                                   request.threads, part_of(progress, 0, steps), arena.spaces);
-  const Selection selection = select(request, pool, ranking);
+  Selection selection = Selection::full(pool);
+  if (request.scheme == Scheme::random)
+    selection = Selection::random(pool, *request.size, request.plan.seed);
+  if (request.scheme == Scheme::guided) {
+    ranking = ValidationRanking::measure(arena.store, pool, request.plan, arena.influence,
+                                         request.threads, choosing, arena.spaces);
+    selection = Selection::guided(*ranking, request.size);
+    result.guidance = {
+        pool.size(), ranking->ensemble_accuracy()[selection.members().size() - 1], {}};
+  }
+  if (request.scheme == Scheme::greedy) {
+    const auto ensemble = GreedyEnsemble::measure(arena.store, pool, request.plan, arena.influence,
+                                                  request.threads, choosing, arena.spaces);
+    selection = Selection::greedy(ensemble);
+    result.guidance = {pool.size(), ensemble.val_accuracy(), ensemble.counts()};
+  }
   result.members = selection.members();
-  if (ranking)
-    result.guidance = {pool.size(), ranking->ensemble_accuracy()[result.members.size() - 1]};
   result.selection_seconds = selecting.seconds();
 
   const Stopwatch evaluating;
   result.episode_accuracy =
-      evaluate_ensemble(arena, selection, sink, part_of(progress, ranking ? 1 : 0, steps));
+      evaluate_ensemble(arena, selection, sink, part_of(progress, result.guidance ? 1 : 0, steps));
   result.evaluation_seconds = evaluating.seconds();
 
   if (request.oracle) result.oracle = Oracle::peek(arena, *ranking, part_of(progress, 2, steps));
@@ -111,8 +119,16 @@ void check_members_fit_method(const Evaluation& request) {
       throw usage_error(fmt::format("`scheme` {}: method {} has no members to choose from",
                                     name(request.scheme), method));
     constexpr std::size_t most_epochs = 1'000'000;
-    if (request.epochs < 1 || request.epochs > most_epochs)
+    if (request.logistic.epochs < 1 || request.logistic.epochs > most_epochs)
       throw usage_error(fmt::format("`epochs` must be from 1 to {}", most_epochs));
+    constexpr double most_decay = 1000;
+    if (!(request.logistic.weight_decay >= 0 && request.logistic.weight_decay <= most_decay))
+      throw usage_error(fmt::format("`weight_decay` {}: must be from 0 to {}",
+                                    request.logistic.weight_decay, most_decay));
+  } else if (request.pool && (request.preset || request.release_views)) {
+    throw usage_error(
+        fmt::format("`{}` makes members, and `pool` has them already; give one of the two",
+                    request.preset ? "preset" : "views"));
   } else if (request.view && (request.pool || request.method != Method::vd)) {
     throw usage_error(fmt::format("`view` {}: {} names its own views; put others into a pool file",
                                   *request.view,
@@ -124,7 +140,7 @@ void check_members_fit_method(const Evaluation& request) {
 
 Scheme scheme_named(const std::string& name) {
   return value_named<Scheme>(name, kSchemeNames,
-                             "`scheme` {}: unknown; use full, random or guided");
+                             "`scheme` {}: unknown; use full, random, guided or greedy");
 }
 
 const char* name(Scheme scheme) {
@@ -136,14 +152,15 @@ void check(const Evaluation& request) {
   if (request.threads < 1) throw usage_error("`threads` must be at least 1");
   if (!is_split_name(request.split))
     throw usage_error(fmt::format("`split` {}: unknown; use novel, val or base", request.split));
-  if (request.scheme == Scheme::full && request.size)
+  if (request.scheme != Scheme::random && request.scheme != Scheme::guided && request.size)
     throw usage_error("`size` needs `scheme` random or guided");
   if (request.scheme == Scheme::random && !request.size)
     throw usage_error("`scheme` random needs `size`, the number of members to draw");
-  if (request.scheme == Scheme::guided && request.split == "val")
+  if (chooses_on_val(request.scheme) && request.split == "val")
     throw usage_error(
-        "`scheme` guided chooses on val, so its accuracy there means nothing; "
-        "evaluate on `split` novel");
+        fmt::format("`scheme` {} chooses on val, so its accuracy there means nothing; evaluate on "
+                    "`split` novel",
+                    name(request.scheme)));
   if (request.oracle && request.scheme != Scheme::guided)
     throw usage_error("`oracle` needs `scheme` guided");
   check_members_fit_method(request);

@@ -15,12 +15,14 @@ using nlohmann::ordered_json;
 // A head in the place of the members of an ensemble; its key "head" tells it from one.
 ordered_json to_json(const HeadConfiguration& head) {
   ordered_json object = {{"view", head.view}, {"head", name(head.method)}};
-  if (head.method == Method::deepvoro_minus_minus) object["lr"] = name(head.lr);
+  if (head.method == Method::deepvoro_minus_minus) object["lr"] = name(head.logistic.kind);
   if (head.method == Method::simpleshot) object["normalisation"] = name(head.normalisation);
-  if (head.method == Method::power_lr || head.method == Method::voronoi_lr ||
-      head.method == Method::deepvoro_minus_minus) {
+  if (has_logistic(head.method)) {
     object["lambda"] = 0.5;
-    object["epochs"] = head.epochs;
+    object["epochs"] = head.logistic.epochs;
+    object["weight_decay"] = head.logistic.weight_decay;
+    object["start"] = name(head.logistic.start);
+    object["sigmoid"] = head.logistic.sigmoid;
   }
   if (head.is_signed) object["signed"] = true;
   return object;
@@ -42,8 +44,9 @@ ordered_json to_json(const EvaluationResult& result, const ordered_json& store) 
   object["pool"] =
       result.head ? ordered_json::array({to_json(*result.head)}) : to_json(result.members);
   if (result.guidance)
-    object["guided"] = {{"pool_size", result.guidance->pool_size},
-                        {"val_accuracy", result.guidance->val_accuracy}};
+    object[name(request.scheme)] = {{"pool_size", result.guidance->pool_size},
+                                    {"val_accuracy", result.guidance->val_accuracy}};
+  if (request.scheme == Scheme::greedy) object["greedy"]["counts"] = result.guidance->counts;
   if (result.oracle)
     object["oracle"] = {
         {"note", "size chosen on the evaluated split itself: test leakage, not a result"},

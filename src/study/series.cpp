@@ -27,9 +27,15 @@ std::vector<Evaluation> EvaluationSeries::evaluations() const {
         one.size.reset();
         one.oracle = false;
       }
-      if (lr) one.lr = *lr;
+      if (one.method != Method::deepvoro && one.method != Method::deepvoro_plus_plus)
+        one.preset.reset();
+      if (!is_ensemble(one.method) || one.method == Method::vd) one.release_views = false;
+      if (lr) one.logistic.kind = *lr;
       if (normalisation) one.normalisation = *normalisation;
-      if (epochs) one.epochs = *epochs;
+      if (epochs) one.logistic.epochs = *epochs;
+      if (weight_decay) one.logistic.weight_decay = *weight_decay;
+      if (start) one.logistic.start = *start;
+      if (sigmoid) one.logistic.sigmoid = true;
       check(one);
       all.push_back(one);
     }
@@ -49,7 +55,13 @@ void EvaluationSeries::check_options_have_a_method() const {
   };
   listens(lr.has_value(), "`lr`", {"deepvoro--"});
   listens(normalisation.has_value(), "`normalisation`", {"simpleshot"});
-  listens(epochs.has_value(), "`epochs`", {"power-lr", "voronoi-lr", "deepvoro--"});
+  const std::initializer_list<std::string_view> logistic = {"power-lr", "voronoi-lr", "deepvoro--"};
+  listens(epochs.has_value(), "`epochs`", logistic);
+  listens(weight_decay.has_value(), "`weight_decay`", logistic);
+  listens(start.has_value(), "`start`", logistic);
+  listens(sigmoid, "`sigmoid`", logistic);
+  listens(common.preset.has_value(), "`preset`", {"deepvoro", "deepvoro++"});
+  listens(common.release_views, "`views`", {"deepvoro", "deepvoro++", "plda"});
   listens(common.alpha != 1, "`alpha`", {"vd", "deepvoro--", "deepvoro", "deepvoro++", "plda"});
 }
 

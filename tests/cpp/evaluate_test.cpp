@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -47,8 +48,11 @@ TEST(EvaluationSeries, ASchemeThatNoneCanFollowIsRefused) {
 TEST(Evaluation, EpochsHaveAnEnd) {
   for (const std::size_t epochs : {std::size_t{0}, std::size_t{1'000'001}})
     expect_error(ErrorKind::usage, {"`epochs`", "1 to 1000000"},
-                 [&] { check({.method = Method::power_lr, .epochs = epochs}); });
-  check({.method = Method::power_lr, .epochs = 1'000'000});
+                 [&] { check({.method = Method::power_lr, .logistic = {.epochs = epochs}}); });
+  check({.method = Method::power_lr, .logistic = {.epochs = 1'000'000}});
+  for (const double decay : {-0.1, 1001.0, std::numeric_limits<double>::quiet_NaN()})
+    expect_error(ErrorKind::usage, {"`weight_decay`", "0 to 1000"},
+                 [&] { check({.method = Method::power_lr, .logistic = {.weight_decay = decay}}); });
 }
 
 }  // namespace

@@ -79,10 +79,10 @@ void expect_head_keeps_its_promises(const MakeHead& make) {
 
 TEST(Heads, AnswerEasyQuestionsAndForgetEarlierFits) {
   expect_head_keeps_its_promises([] { return NearestMean(); });
-  expect_head_keeps_its_promises([] { return LogisticHead(LogisticKind::power); });
-  expect_head_keeps_its_promises([] { return LogisticHead(LogisticKind::voronoi); });
+  expect_head_keeps_its_promises([] { return LogisticHead({.kind = LogisticKind::power}); });
+  expect_head_keeps_its_promises([] { return LogisticHead({.kind = LogisticKind::voronoi}); });
   expect_head_keeps_its_promises(
-      [] { return ClusterHead(LogisticHead(LogisticKind::voronoi), Influence(1)); });
+      [] { return ClusterHead(LogisticHead({.kind = LogisticKind::voronoi}), Influence(1)); });
   expect_head_keeps_its_promises([] { return CosineHead(); });
   const BaseStore base_store;
   const BaseStatistics base(base_store.open(), "s84_r0_f0", 1);
@@ -93,9 +93,9 @@ TEST(DeepVoroMinusMinus, IsTheClusterInducedDiagramOfMeansAndHalvedRows) {
   const Matrix<double> rows = random_points(6, 9, 5);
   const Support support{.rows = rows.view(), .ways = 3, .shots = 2};
   for (const double alpha : {1.0, -2.0}) {
-    ClusterHead head{LogisticHead(LogisticKind::power), Influence(alpha)};
+    ClusterHead head(LogisticHead({.kind = LogisticKind::power}), Influence(alpha));
     head.fit(support);
-    LogisticHead logistic(LogisticKind::power);
+    LogisticHead logistic({.kind = LogisticKind::power});
     logistic.fit(support);
     Matrix<double> means;
     class_means(support, means);

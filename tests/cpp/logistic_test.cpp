@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "deepvoro/core/random.hpp"
 #include "deepvoro/geometry/diagram.hpp"
 #include "deepvoro/geometry/influence.hpp"
 #include "head_tasks.hpp"
@@ -29,8 +31,15 @@ struct LogisticTask {
     }
     for (std::size_t k = 0; k < ways; ++k) b[k] = 0.1 * static_cast<double>(k);
   }
-  double loss(LogisticKind kind) {
-    return LogisticObjective<double>(kind).evaluate(pointers, labels, W.view(), b);
+  double loss(const LogisticOptions& options) {
+    const double cross_entropy =
+        LogisticObjective<double>(options).evaluate(pointers, labels, W.view(), b);
+    double squares = 0;
+    for (std::size_t k = 0; k < W.rows(); ++k) {
+      for (const double weight : W.view()[k]) squares += weight * weight;
+      if (options.kind == LogisticKind::power) squares += b[k] * b[k];
+    }
+    return cross_entropy + options.weight_decay / 2 * squares;
   }
 
   Matrix<double> rows, W;
@@ -39,11 +48,29 @@ struct LogisticTask {
   std::vector<std::size_t> labels;
 };
 
-class LogisticTest : public ::testing::TestWithParam<LogisticKind> {};
-INSTANTIATE_TEST_SUITE_P(Kinds, LogisticTest,
-                         ::testing::Values(LogisticKind::power, LogisticKind::voronoi),
-                         [](const auto& kind) {
-                           return kind.param == LogisticKind::power ? "power" : "voronoi";
+std::vector<LogisticOptions> all_options() {
+  std::vector<LogisticOptions> all;
+  for (const LogisticKind kind : {LogisticKind::power, LogisticKind::voronoi})
+    for (const double decay : {0.0, 0.05})
+      for (const LogisticStart start : {LogisticStart::prototypes, LogisticStart::random})
+        for (const bool sigmoid : {false, true})
+          all.push_back({.kind = kind,
+                         .epochs = 12,
+                         .weight_decay = decay,
+                         .start = start,
+                         .sigmoid = sigmoid});
+  return all;
+}
+
+class LogisticTest : public ::testing::TestWithParam<LogisticOptions> {};
+INSTANTIATE_TEST_SUITE_P(Options, LogisticTest, ::testing::ValuesIn(all_options()),
+                         [](const auto& tested) {
+                           const LogisticOptions& options = tested.param;
+                           return std::string(options.kind == LogisticKind::power ? "power"
+                                                                                  : "voronoi") +
+                                  (options.weight_decay > 0 ? "_decay" : "") +
+                                  (options.start == LogisticStart::random ? "_random" : "") +
+                                  (options.sigmoid ? "_sigmoid" : "");
                          });
 
 TEST_P(LogisticTest, GradientIsThatOfTheLoss) {
@@ -64,7 +91,7 @@ TEST_P(LogisticTest, GradientIsThatOfTheLoss) {
       task.W.row(k)[d] = middle;
       EXPECT_NEAR(gradient, (above - below) / (2 * step), 1e-8) << "W[" << k << "][" << d << "]";
     }
-    if (GetParam() == LogisticKind::voronoi) continue;
+    if (GetParam().kind == LogisticKind::voronoi) continue;
     const double middle = task.b[k];
     task.b[k] = middle + step;
     const double above = task.loss(GetParam());
@@ -102,12 +129,14 @@ void tie(std::size_t ways, std::size_t dim, PlainFit& fit) {
   }
 }
 
+constexpr std::uint32_t kStream = 3;
+
 // Rows class by class; in each round comes one of every class that has so many.
 PlainFit plain_logistic(const Matrix<double>& rows, const std::vector<std::size_t>& sizes,
-                        LogisticKind kind, std::size_t epochs) {
+                        const LogisticOptions& options) {
   const std::size_t ways = sizes.size();
   const std::size_t dim = rows.cols();
-  const bool tied = kind == LogisticKind::voronoi;
+  const bool tied = options.kind == LogisticKind::voronoi;
   std::vector<std::size_t> order;
   for (std::size_t s = 0; s < *std::ranges::max_element(sizes); ++s)
     for (std::size_t k = 0, first = 0; k < ways; first += sizes[k++])
@@ -115,14 +144,21 @@ PlainFit plain_logistic(const Matrix<double>& rows, const std::vector<std::size_
   std::vector<std::size_t> labels;
   for (std::size_t k = 0; k < ways; ++k) labels.insert(labels.end(), sizes[k], k);
   PlainFit fit{std::vector<double>(ways * dim), std::vector<double>(ways)};
-  for (std::size_t r = 0; r < labels.size(); ++r)
-    for (std::size_t d = 0; d < dim; ++d)
-      fit.W[labels[r] * dim + d] += 2 * rows.row(r)[d] / static_cast<double>(sizes[labels[r]]);
-  tie(ways, dim, fit);
+  if (options.start == LogisticStart::random) {
+    LegacyRandom random(kStream);
+    const double reach = 1 / std::sqrt(static_cast<double>(dim));
+    for (double& weight : fit.W) weight = random.uniform(-reach, reach);
+    for (double& bias : fit.b) bias = random.uniform(-reach, reach);
+  } else {
+    for (std::size_t r = 0; r < labels.size(); ++r)
+      for (std::size_t d = 0; d < dim; ++d)
+        fit.W[labels[r] * dim + d] += 2 * rows.row(r)[d] / static_cast<double>(sizes[labels[r]]);
+  }
+  if (tied || options.start == LogisticStart::prototypes) tie(ways, dim, fit);
   PlainAdam for_W;
   PlainAdam for_b;
   std::size_t t = 0;
-  for (std::size_t epoch = 0; epoch < epochs; ++epoch)
+  for (std::size_t epoch = 0; epoch < options.epochs; ++epoch)
     for (std::size_t begin = 0; begin < order.size(); begin += 64) {
       const std::size_t end = std::min(begin + 64, order.size());
       std::vector<double> gradient_W(fit.W.size());
@@ -130,17 +166,27 @@ PlainFit plain_logistic(const Matrix<double>& rows, const std::vector<std::size_
       for (std::size_t i = begin; i < end; ++i) {
         const auto row = rows.view()[order[i]];
         std::vector<double> p(ways);
-        for (std::size_t k = 0; k < ways; ++k)
-          p[k] = std::exp(std::inner_product(row.begin(), row.end(), &fit.W[k * dim], fit.b[k]));
+        std::vector<double> slope(ways, 1);
+        for (std::size_t k = 0; k < ways; ++k) {
+          double logit = std::inner_product(row.begin(), row.end(), &fit.W[k * dim], fit.b[k]);
+          if (options.sigmoid) {
+            logit = 1 / (1 + std::exp(-logit));
+            slope[k] = logit * (1 - logit);
+          }
+          p[k] = std::exp(logit);
+        }
         const double total = std::accumulate(p.begin(), p.end(), 0.0);
         for (std::size_t k = 0; k < ways; ++k) {
-          const double residual =
-              (p[k] / total - (labels[order[i]] == k ? 1 : 0)) / static_cast<double>(end - begin);
+          const double residual = slope[k] * (p[k] / total - (labels[order[i]] == k ? 1 : 0)) /
+                                  static_cast<double>(end - begin);
           gradient_b[k] += residual;
           for (std::size_t d = 0; d < dim; ++d)
             gradient_W[k * dim + d] += residual * (row[d] - (tied ? fit.W[k * dim + d] / 2 : 0));
         }
       }
+      for (std::size_t i = 0; i < fit.W.size(); ++i)
+        gradient_W[i] += options.weight_decay * fit.W[i];
+      for (std::size_t k = 0; k < ways; ++k) gradient_b[k] += options.weight_decay * fit.b[k];
       for_W.step(++t, gradient_W, fit.W);
       if (tied)
         tie(ways, dim, fit);
@@ -170,10 +216,10 @@ TEST_P(LogisticTest, FitIsThatOfPlainAdam) {
   for (const auto& [dim, tolerance] : {kInDouble, kInFloat})
     for (const std::size_t shots : {1U, 5U, 30U}) {  // the last in batches
       const Matrix<double> rows = unit_rows(4 * shots, dim, 5);
-      LogisticHead head(GetParam(), 12);
-      head.fit({.rows = rows.view(), .ways = 4, .shots = shots});
+      LogisticHead head(GetParam());
+      head.fit({.rows = rows.view(), .ways = 4, .shots = shots, .stream = kStream});
       const std::vector<std::size_t> sizes(4, shots);
-      expect_plain_fit(head, plain_logistic(rows, sizes, GetParam(), 12), tolerance);
+      expect_plain_fit(head, plain_logistic(rows, sizes, GetParam()), tolerance);
     }
 }
 
@@ -181,7 +227,7 @@ TEST_P(LogisticTest, FitOfClassesOfUnequalSizeIsThatOfPlainAdam) {
   const std::vector<std::vector<std::size_t>> cases{
       {3, 1, 5}, {1, 4}, {2, 2, 1, 6}, {40, 1, 60}};  // the last in batches
   for (const auto& [dim, tolerance] : {kInDouble, kInFloat}) {
-    LogisticHead head(GetParam(), 12);  // fitted again and again in the same memory
+    LogisticHead head(GetParam());  // fitted again and again in the same memory
     for (const std::vector<std::size_t>& sizes : cases) {
       std::vector<std::size_t> begins{0};
       for (const std::size_t size : sizes) begins.push_back(begins.back() + size);
@@ -189,15 +235,16 @@ TEST_P(LogisticTest, FitOfClassesOfUnequalSizeIsThatOfPlainAdam) {
       head.fit({.rows = rows.view(),
                 .ways = sizes.size(),
                 .shots = *std::ranges::max_element(sizes),
+                .stream = kStream,
                 .begins = begins});
-      expect_plain_fit(head, plain_logistic(rows, sizes, GetParam(), 12), tolerance);
+      expect_plain_fit(head, plain_logistic(rows, sizes, GetParam()), tolerance);
     }
   }
 }
 
 TEST(VoronoiLr, CellsAreThoseOfTheVoronoiDiagramOfItsHalvedRows) {
   const Matrix<double> rows = random_points(10, 7, 5);
-  LogisticHead head(LogisticKind::voronoi);
+  LogisticHead head({.kind = LogisticKind::voronoi});
   head.fit({.rows = rows.view(), .ways = 5, .shots = 2});
   Matrix<double> halved(5, 7);
   for (std::size_t k = 0; k < 5; ++k)

@@ -84,21 +84,26 @@ def labelled(support):
     return support.swapaxes(1, 2).reshape(episodes, ways * shots, dim), np.tile(np.eye(ways, dtype=support.dtype), (shots, 1))
 
 
-def cross_entropy(rows, wanted, weights, bias):
+def cross_entropy(rows, wanted, weights, bias, sigmoid=False):
     """Mean loss of each episode and its gradient by the logits, [episodes, ways * shots, ways]."""
-    log_probabilities = log_softmax(rows @ weights.swapaxes(1, 2) + bias[:, None])
+    logits = rows @ weights.swapaxes(1, 2) + bias[:, None]
+    slope = 1
+    if sigmoid:
+        logits = 1 / (1 + np.exp(-logits))
+        slope = logits * (1 - logits)
+    log_probabilities = log_softmax(logits)
     loss = -(wanted * log_probabilities).sum(axis=-1).mean(axis=-1)
-    return loss, (np.exp(log_probabilities) - wanted) / len(wanted)
+    return loss, slope * (np.exp(log_probabilities) - wanted) / len(wanted)
 
 
-def power_gradient(rows, wanted, weights, bias):
-    _, by_logit = cross_entropy(rows, wanted, weights, bias)
+def power_gradient(rows, wanted, weights, bias, sigmoid=False):
+    _, by_logit = cross_entropy(rows, wanted, weights, bias, sigmoid)
     return by_logit.swapaxes(1, 2) @ rows, by_logit.sum(axis=1)
 
 
-def voronoi_gradient(rows, wanted, weights):
+def voronoi_gradient(rows, wanted, weights, sigmoid=False):
     """The bias is a function of the weights: db_k/dW_k = -W_k/2."""
-    by_weights, by_bias = power_gradient(rows, wanted, weights, tied_bias(weights))
+    by_weights, by_bias = power_gradient(rows, wanted, weights, tied_bias(weights), sigmoid)
     return by_weights - by_bias[..., None] * weights / 2
 
 
@@ -136,34 +141,54 @@ def diagram_of_prototypes(support):
     return weights, tied_bias(weights)
 
 
-def fit_power_lr(support, epochs, start=zeros):
+class RandomStart:
+    """Uniform as PyTorch's linear layer starts, by NumPy's stream of each episode; episodes come in order."""
+
+    def __init__(self):
+        self.episode = 0
+
+    def __call__(self, support):
+        episodes, ways, _, dim = support.shape
+        reach = 1 / np.sqrt(dim)
+        streams = [np.random.RandomState(self.episode + e) for e in range(episodes)]
+        self.episode += episodes
+        weights = np.stack([stream.uniform(-reach, reach, (ways, dim)) for stream in streams])
+        bias = np.stack([stream.uniform(-reach, reach, ways) for stream in streams])
+        return weights.astype(support.dtype), bias.astype(support.dtype)
+
+
+def fit_power_lr(support, epochs, start=zeros, weight_decay=0.0, sigmoid=False):
     weights, bias = start(support)
     of_weights, of_bias = Adam(weights), Adam(bias)
     for rows, wanted in in_batches(support, epochs):
-        by_weights, by_bias = power_gradient(rows, wanted, weights, bias)
-        weights, bias = of_weights.update(weights, by_weights), of_bias.update(bias, by_bias)
+        by_weights, by_bias = power_gradient(rows, wanted, weights, bias, sigmoid)
+        weights, bias = (
+            of_weights.update(weights, by_weights + weight_decay * weights),
+            of_bias.update(bias, by_bias + weight_decay * bias),
+        )
     return weights, bias
 
 
-def fit_voronoi_lr(support, epochs, start=zeros):
+def fit_voronoi_lr(support, epochs, start=zeros, weight_decay=0.0, sigmoid=False):
     weights, _ = start(support)
     adam = Adam(weights)
     for rows, wanted in in_batches(support, epochs):
-        weights = adam.update(weights, voronoi_gradient(rows, wanted, weights))
+        gradient = voronoi_gradient(rows, wanted, weights, sigmoid)
+        weights = adam.update(weights, gradient + weight_decay * weights)
     return weights, tied_bias(weights)
 
 
 FIT_LR = {"power": fit_power_lr, "voronoi": fit_voronoi_lr}
 
 
-def lr_scores(support, query, kind, epochs, start=zeros):
-    weights, bias = FIT_LR[kind](support, epochs, start)
+def lr_scores(support, query, kind, epochs, start=zeros, **options):
+    weights, bias = FIT_LR[kind](support, epochs, start, **options)
     return query @ weights.swapaxes(1, 2) + bias[:, None]
 
 
-def civd_scores(support, query, kind, epochs, alpha, start=zeros):
+def civd_scores(support, query, kind, epochs, alpha, start=zeros, **options):
     """DeepVoro--: the cluster of a class is its prototype and the center W/2 of its logistic regression."""
-    weights, _ = FIT_LR[kind](support, epochs, start)
+    weights, _ = FIT_LR[kind](support, epochs, start, **options)
     clusters = [support.mean(axis=2), weights / 2]
     return sum(reference.influence(distances(query, centers), alpha) for centers in clusters)
 

@@ -279,3 +279,21 @@ def guided_members(store, task, pool, alpha=1.0):
         total += scores[i]
         ensemble_hits.append(hits(total).sum())
     return [pool[i] for i in ranking[: np.argmax(ensemble_hits) + 1]]
+
+
+def greedy_members(store, task, pool, alpha=1.0, steps=30):
+    """On the validation split, step by step the member that makes the ensemble best; the steps that were best."""
+    distances = [-scores for scores in member_scores(store, replace(task, split="val"), pool)]
+    means = [of_member.mean() for of_member in distances]
+    scores = [influence(of_member / mean, alpha) for of_member, mean in zip(distances, means)]
+    total, chosen, best = np.zeros_like(scores[0]), [], []
+    for _ in range(steps):
+        correct = [hits(total + one).sum() for one in scores]
+        chosen.append(int(np.argmax(correct)))
+        best.append(max(correct))
+        total = total + scores[chosen[-1]]
+    chosen = chosen[: int(np.argmax(best)) + 1]
+    return [
+        {**pool[i], "weight": pool[i].get("weight", 1) * chosen.count(i) ** (1 / alpha) / means[i]}
+        for i in dict.fromkeys(chosen)
+    ]

@@ -1,4 +1,5 @@
 """The program against the plain reference on random and on degenerate stores."""
+import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -155,6 +156,22 @@ def test_guided_scheme(evaluate, make_store, method, alpha):
     members = reference.guided_members(Store(store), task, pool, float(alpha))
     evaluation = evaluate(store, method, "--scheme", "guided", "--alpha", alpha, task=task)
     assert_agreement(evaluation, store, task, members, alpha)
+
+
+@pytest.mark.parametrize("method, alpha", [("deepvoro", 1), ("deepvoro", -1), ("deepvoro++", 1), ("deepvoro", 2)])
+def test_greedy_scheme(evaluate, make_store, method, alpha, tmp_path):
+    store = make_store(dim=64)
+    task = Task(shots=1, queries=8, episodes=12, seed=5)
+    pool = reference.default_pool(method, Store(store).views)
+    members = reference.greedy_members(Store(store), task, pool, float(alpha))
+    evaluation = evaluate(store, method, "--scheme", "greedy", "--alpha", alpha, task=task)
+    assert_agreement(evaluation, store, task, members, alpha)
+    assert len(evaluation.result["greedy"]["counts"]) == len(members)
+    # A result is a pool: its weights say all that was chosen.
+    file = tmp_path / "greedy.json"
+    file.write_text(json.dumps(evaluation.result))
+    again = evaluate(store, method, "--pool", file, "--alpha", alpha, task=task)
+    assert again.scores_bytes == evaluation.scores_bytes
 
 
 def test_other_split(evaluate, make_store):

@@ -3,7 +3,7 @@ import json
 
 import numpy as np
 import pytest
-from reference import Task, ci95
+from reference import Store, Task, ci95, draw_episodes, rows_by_class
 
 stats = pytest.importorskip("scipy.stats", reason="no SciPy to compare with: apt-get install python3-scipy")
 
@@ -191,3 +191,76 @@ def test_p_value_too_small_for_a_double_is_not_printed_as_0(compare, write):
     _, text = compare(write("a.json", result(first)), write("b.json", result(second)))
     assert "paired t-test p < 1e-300" in text
     assert "sign test p < 1e-300" in text
+
+
+def class_interval(values, classes_of_episodes, classes):
+    """Classes are drawn with replacement; a class raises the mean by what it would fall without it."""
+    random = np.random.RandomState(0)
+    member = np.zeros((len(values), classes))
+    for row, classes_of in zip(member, classes_of_episodes):
+        row[classes_of] = 1
+    draws = np.floor(classes * random.uniform(size=(10_000, classes))).astype(int)
+    counts = np.stack([np.bincount(draw, minlength=classes) for draw in draws])
+    ways = len(classes_of_episodes[0])
+    raised = member.T @ (values - values.mean()) / len(values) * (classes - 1) / (classes - ways)
+    means = values.mean() + counts @ raised
+    return np.percentile(means, [2.5, 97.5])
+
+
+@pytest.mark.parametrize("protocol", ["deepvoro", "dc"])
+def test_intervals_by_class(deepvoro, make_store, tmp_path, protocol):
+    store, file = make_store(dim=8), tmp_path / "results.json"
+    flags = ["--ways", 4, "--queries", 6, "--shots", 2, "--episodes", 60, "--seed", 5, "--protocol", protocol]
+    done = deepvoro("evaluate", store, *flags, "--method", "vd,deepvoro", "--json", file)
+    assert done.returncode == 0, done.stderr
+    out = tmp_path / "comparison.json"
+    done = deepvoro("compare", file, "--by-class", "--json", out)
+    assert done.returncode == 0, done.stderr
+    (comparison,) = json.loads(out.read_text())["comparisons"]
+    labels = Store(store).labels("novel")
+    task = Task(ways=4, shots=2, queries=6, episodes=60, seed=5, protocol=protocol)
+    drawn = draw_episodes(rows_by_class(labels), task)
+    classes_of_episodes = [labels[episode.support[:, 0]] for episode in drawn]
+    a, b = (np.array(one["episode_accuracy"]) for one in json.loads(file.read_text()))
+    by_class = comparison["by_class"]
+    assert by_class["classes"] == len(np.unique(labels)) and by_class["resamples"] == 10_000
+    for key, values in (("a", a), ("b", b), ("difference", b - a)):
+        expected = class_interval(values, classes_of_episodes, by_class["classes"])
+        np.testing.assert_allclose(by_class[key], expected, rtol=0, atol=1e-9)
+        assert expected[0] < values.mean() < expected[1]
+    low, high = by_class["difference"]
+    assert f"B - A {low:+.2f} to {high:+.2f}" in done.stdout
+
+
+def test_intervals_by_class_in_a_table(deepvoro, make_store, tmp_path):
+    store, file = make_store(dim=8), tmp_path / "results.json"
+    flags = ["--ways", 4, "--queries", 6, "--episodes", 20, "--method", "vd,deepvoro,simpleshot", "--normalisation", "l2n"]
+    assert deepvoro("evaluate", store, *flags, "--json", file).returncode == 0
+    done = deepvoro("compare", file, "--by-class", "--json", tmp_path / "comparison.json")
+    assert done.returncode == 0, done.stderr
+    _, columns, _, *rows = done.stdout.splitlines()
+    assert columns.endswith("by class")
+    for row, comparison in zip(rows, json.loads((tmp_path / "comparison.json").read_text())["comparisons"]):
+        low, high = comparison["by_class"]["difference"]
+        assert row.endswith(f"{low:+.2f} to {high:+.2f}")
+
+
+def test_intervals_by_class_need_the_store_as_it_was(deepvoro, make_store, tmp_path):
+    store, file = make_store(dim=8), tmp_path / "results.json"
+    flags = ["--ways", 4, "--queries", 6, "--episodes", 5, "--method", "vd,deepvoro"]
+    assert deepvoro("evaluate", store, *flags, "--json", file).returncode == 0
+    results = json.loads(file.read_text())
+    for change, mention in (({"sha256": "00"}, "no longer the store"), ({"path": str(tmp_path / "gone")}, "gone")):
+        other = [{**one, "store": {**one["store"], **change}} for one in results]
+        (tmp_path / "other.json").write_text(json.dumps(other))
+        done = deepvoro("compare", tmp_path / "other.json", "--by-class")
+        assert done.returncode == 3 and mention in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        assert deepvoro("compare", tmp_path / "other.json").returncode == 0
+
+
+def test_episodes_of_all_classes_tell_nothing_of_others(deepvoro, make_store, tmp_path):
+    store, file = make_store(dim=8), tmp_path / "results.json"
+    flags = ["--ways", 22, "--queries", 3, "--episodes", 3, "--method", "vd,deepvoro"]
+    assert deepvoro("evaluate", store, *flags, "--json", file).returncode == 0
+    done = deepvoro("compare", file, "--by-class")
+    assert done.returncode == 3 and "all 22 classes" in done.stderr, done.stderr

@@ -54,8 +54,8 @@ def random_tasks():
 # --- logistic regressions ------------------------------------------------------------------------------
 
 
-def adam_head(method, kind, epochs=DEFAULT_EPOCHS, alpha=1.0):
-    fit = {"kind": kind, "epochs": epochs, "start": heads.diagram_of_prototypes}
+def adam_head(method, kind, epochs=DEFAULT_EPOCHS, alpha=1.0, start=heads.diagram_of_prototypes, **options):
+    fit = {"kind": kind, "epochs": epochs, "start": start, **options}
     return partial(heads.civd_scores, alpha=alpha, **fit) if method == "deepvoro--" else partial(heads.lr_scores, **fit)
 
 
@@ -98,6 +98,36 @@ def test_logistic_regression_on_random_features(evaluate, make_store, method, di
     store = make_store(dim=dim, dtype=dtype)
     evaluation = evaluate(store, *method, "--epochs", epochs, task=task)
     assert_adam_agrees(evaluation, adam_head(method[0], kind_of(method), epochs), store, task)
+
+
+RELEASE = ["--weight-decay", 0.01, "--start", "random", "--sigmoid"]
+
+
+@pytest.mark.parametrize("method", BY_ADAM, ids=" ".join)
+@pytest.mark.parametrize("dim", [20, 100])
+@pytest.mark.parametrize("flags", [RELEASE, RELEASE[:2], RELEASE[2:4], RELEASE[4:]], ids=lambda flags: str(len(flags)) + flags[0])
+def test_logistic_regression_as_the_release_trains_it(evaluate, make_store, method, dim, flags):
+    store, task = make_store(dim=dim), Task(shots=5, episodes=30)
+    evaluation = evaluate(store, *method, *flags, task=task)
+    options = {"weight_decay": 0.01 if "--weight-decay" in flags else 0.0, "sigmoid": "--sigmoid" in flags}
+
+    class Restarted:
+        """The random start counts episodes, so each run over them begins anew."""
+
+        def __init__(self):
+            self.episodes = 0
+
+        def __call__(self, support, query):
+            if self.episodes % task.episodes == 0:
+                start = heads.RandomStart() if "--start" in flags else heads.diagram_of_prototypes
+                self.head = adam_head(method[0], kind_of(method), start=start, **options)
+            self.episodes += len(support)
+            return self.head(support, query)
+
+    assert_adam_agrees(evaluation, Restarted(), store, task)
+    (said,) = evaluation.result["pool"]
+    assert (said["weight_decay"], said["sigmoid"]) == (options["weight_decay"], options["sigmoid"])
+    assert said["start"] == ("random" if "--start" in flags else "prototypes")
 
 
 @pytest.mark.parametrize("kind", ["power", "voronoi"])

@@ -18,16 +18,23 @@ enum class Normalisation { un, l2n, cl2n };
 [[nodiscard]] const char* name(Normalisation normalisation);
 [[nodiscard]] LogisticKind logistic_kind_named(const std::string& name);
 [[nodiscard]] const char* name(LogisticKind kind);
+[[nodiscard]] LogisticStart logistic_start_named(const std::string& name);
+[[nodiscard]] const char* name(LogisticStart start);
 
 // A method that fits one head on one view.
 struct HeadConfiguration {
   Method method = Method::power_lr;
   std::string view;
-  LogisticKind lr = LogisticKind::voronoi;            // of deepvoro--
-  std::size_t epochs = LogisticHead::kDefaultEpochs;  // of the three with logistic regression
+  LogisticOptions
+      logistic;  // of the three with logistic regression; its kind is that of deepvoro--
   Normalisation normalisation = Normalisation::cl2n;  // of simpleshot
   bool is_signed = false;                             // square roots of negative features
 };
+
+// Whether a method is or has a logistic regression.
+[[nodiscard]] bool has_logistic(Method method);
+// The options of its logistic regression, of the kind the method has.
+[[nodiscard]] LogisticOptions logistic_of(const HeadConfiguration& configuration);
 
 // What a method does to a row before its head sees it. `base_mean`: of simpleshot with cl2n.
 [[nodiscard]] Preparation preparation_of(const HeadConfiguration& configuration,

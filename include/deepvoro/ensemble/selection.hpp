@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "deepvoro/ensemble/engine.hpp"
+#include "deepvoro/ensemble/greedy.hpp"
 #include "deepvoro/ensemble/pool.hpp"
 #include "deepvoro/episodes/episode.hpp"
 #include "deepvoro/episodes/statistics.hpp"
@@ -16,6 +17,9 @@ namespace deepvoro {
 
 [[nodiscard]] EpisodeList draw_episodes(const FeatureStore& store, const std::string& split,
                                         const EpisodePlan& plan);
+// Of the split val, on which `scheme` chooses.
+[[nodiscard]] EpisodeList draw_validation_episodes(const FeatureStore& store,
+                                                   const EpisodePlan& plan, const char* scheme);
 
 // Members ranked by their accuracy on the validation split, and the accuracy there of the ensemble
 // of the best 1, 2, ... of them. It can be made from the validation split alone, so whatever is
@@ -47,6 +51,7 @@ class Selection {
   static Selection random(const Pool& pool, std::size_t size, std::uint32_t seed);
   // The best members by validation, as many as did best together there, or `size` of them.
   static Selection guided(const ValidationRanking& ranking, std::optional<std::size_t> size = {});
+  static Selection greedy(const GreedyEnsemble& ensemble);
 
   [[nodiscard]] const Pool& members() const { return members_; }
 

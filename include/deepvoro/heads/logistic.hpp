@@ -14,17 +14,34 @@ enum class LogisticKind {
   voronoi,  // b_k = -|W_k|^2/4 in every iteration: a Voronoi diagram with centers W_k/2
 };
 
-// Mean cross-entropy of softmax(W.z + b) over some labelled rows.
+enum class LogisticStart {
+  prototypes,  // the Voronoi diagram of the class means c_k: W_k = 2 c_k, b_k = -|c_k|^2
+  random,      // W, and b where it is free, uniform in +-1/sqrt(dim), by Support::stream
+};
+
+struct LogisticOptions {
+  static constexpr std::size_t kDefaultEpochs = 20;
+
+  LogisticKind kind = LogisticKind::voronoi;
+  std::size_t epochs = kDefaultEpochs;
+  double weight_decay = 0;
+  LogisticStart start = LogisticStart::prototypes;
+  bool sigmoid = false;  // between logits and softmax while training
+};
+
+// Mean cross-entropy of softmax(W.z + b), or softmax(sigmoid(W.z + b)), over some labelled rows.
 template <class Real>
 class LogisticObjective {
  public:
-  explicit LogisticObjective(LogisticKind kind) : kind_(kind) {}
+  explicit LogisticObjective(const LogisticOptions& options) : options_(options) {}
 
-  // The loss; for kind voronoi, b is first set to what W ties it to. `rows` are padded rows.
+  // The cross-entropy; for kind voronoi, b is first set to what W ties it to. `rows` are padded
+  // rows.
   double evaluate(std::span<const Real* const> rows, std::span<const std::size_t> labels,
                   MatrixView<const Real> W, std::span<double> b);
 
-  // Its gradient: dL/dW_k = sum_i residuals(k)[i] * row_i + pull()[k] * W_k; dL/db_k, where b is
+  // The gradient of L, the cross-entropy + weight_decay/2 (|W|^2 + |b|^2), without b where it is
+  // tied: dL/dW_k = sum_i residuals(k)[i] * row_i + pull()[k] * W_k; dL/db_k, where b is
   // free, is bias_gradient()[k].
   [[nodiscard]] const Real* residuals(std::size_t k) const { return residuals_.row(k); }
   [[nodiscard]] std::size_t residual_stride() const { return residuals_.stride(); }
@@ -32,9 +49,12 @@ class LogisticObjective {
   [[nodiscard]] std::span<const double> bias_gradient() const { return bias_gradient_; }
 
  private:
-  LogisticKind kind_;
+  void to_sigmoids();
+
+  LogisticOptions options_;
   Matrix<Real> residuals_;        // [ways x rows]
   Matrix<double> probabilities_;  // the same
+  Matrix<double> sigmoids_;       // [2 x all of the same], beside their complements
   std::vector<double> log_sums_;
   std::vector<Real> logits_;
   std::vector<const Real*> weight_rows_;
@@ -50,15 +70,16 @@ void tie_biases(MatrixView<const double> W, std::span<double> b);
 template <class Real>
 class LogisticTraining {
  public:
-  explicit LogisticTraining(LogisticKind kind) : kind_(kind), objective_(kind) {}
+  explicit LogisticTraining(const LogisticOptions& options)
+      : options_(options), objective_(options) {}
 
-  void run(const Support& support, std::size_t epochs, Matrix<double>& W, std::span<double> b);
+  void run(const Support& support, Matrix<double>& W, std::span<double> b);
 
  private:
   void start(const Support& support, const Matrix<double>& W);
   void step(std::size_t number, std::size_t begin, std::size_t end, std::span<double> b);
 
-  LogisticKind kind_;
+  LogisticOptions options_;
   LogisticObjective<Real> objective_;
   Matrix<Real> rows_;  // in the order of the batches
   std::vector<const Real*> row_pointers_;
@@ -68,15 +89,12 @@ class LogisticTraining {
 };
 
 // Logistic regression by Adam (rate 0.01, 0.9, 0.999, 1e-8), all support rows in a batch up to 64
-// of them; above, batches of 64 rows, the first shot of every class before the second. It starts
-// from the Voronoi diagram of the class means c_k: W_k = 2 c_k, b_k = -|c_k|^2. Influence: W_k.z +
-// b_k. Rows of fewer than 64 dimensions are trained on in double, longer ones in float32.
+// of them; above, batches of 64 rows, the first shot of every class before the second. Influence:
+// W_k.z + b_k. Rows of fewer than 64 dimensions are trained on in double, longer ones in float32.
 class LogisticHead {
  public:
-  static constexpr std::size_t kDefaultEpochs = 20;
-
-  explicit LogisticHead(LogisticKind kind, std::size_t epochs = kDefaultEpochs)
-      : epochs_(epochs), in_float_(kind), in_double_(kind) {}
+  explicit LogisticHead(const LogisticOptions& options)
+      : options_(options), in_float_(options), in_double_(options) {}
 
   void fit(const Support& support);
   void influence(const double* query, std::span<double> out) const;
@@ -85,7 +103,10 @@ class LogisticHead {
   [[nodiscard]] std::span<const double> biases() const { return b_; }
 
  private:
-  std::size_t epochs_;
+  void start_from_prototypes(const Support& support);
+  void start_at_random(const Support& support);
+
+  LogisticOptions options_;
   LogisticTraining<float> in_float_;
   LogisticTraining<double> in_double_;
   Matrix<double> weights_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/episodes/class_bootstrap.hpp"
 #include "deepvoro/episodes/episode.hpp"
 #include "deepvoro/episodes/significance.hpp"
 #include "deepvoro/episodes/statistics.hpp"
@@ -32,15 +33,24 @@ struct RecordedResult {
 // The results in a file that `evaluate --json` wrote: one, or a list of them.
 [[nodiscard]] std::vector<RecordedResult> read_results(const std::filesystem::path& file);
 
+// 95% intervals that say what other classes would have given, see class_bootstrap().
+struct IntervalsByClass {
+  std::size_t classes = 0;
+  Interval accuracy_a;
+  Interval accuracy_b;
+  Interval difference;
+};
+
 // Two results on the very same episodes.
 struct Comparison {
   RecordedResult a;
   RecordedResult b;
   Estimate accuracy_a;
   Estimate accuracy_b;
-  Estimate difference;          // b - a, paired
-  std::optional<TTest> t_test;  // none for a single episode
-  SignTest sign_test;           // positive: episodes that b won
+  Estimate difference;                       // b - a, paired
+  std::optional<TTest> t_test;               // none for a single episode
+  SignTest sign_test;                        // positive: episodes that b won
+  std::optional<IntervalsByClass> by_class;  // where it was asked for
 
   // One line of plain words, by the t-test at 5%.
   [[nodiscard]] std::string verdict() const;
@@ -57,6 +67,10 @@ struct Comparison {
 // error when a result of b has no partner.
 [[nodiscard]] std::vector<Comparison> compare_files(const std::filesystem::path& a,
                                                     const std::filesystem::path& b);
+
+// Adds the intervals by class. Which classes an episode has is not in a result, so episodes are
+// drawn again from the store, which must be where it was and what it was.
+void add_intervals_by_class(std::span<Comparison> comparisons, unsigned threads);
 
 void write_comparisons(std::span<const Comparison> comparisons, const std::filesystem::path& file);
 

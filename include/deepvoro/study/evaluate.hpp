@@ -11,6 +11,7 @@
 #include "deepvoro/classifier/episodic.hpp"
 #include "deepvoro/core/files.hpp"
 #include "deepvoro/ensemble/head_evaluation.hpp"
+#include "deepvoro/ensemble/published.hpp"
 #include "deepvoro/ensemble/selection.hpp"
 #include "deepvoro/episodes/reliability.hpp"
 
@@ -20,6 +21,7 @@ enum class Scheme {
   full,    // all members of the pool
   random,  // a given number of them, by seed
   guided,  // the best by validation, as many as did best together there
+  greedy,  // one after the other by validation, some of them several times
 };
 
 [[nodiscard]] Scheme scheme_named(const std::string& name);
@@ -31,11 +33,12 @@ struct Evaluation {
   std::string split = "novel";
   EpisodePlan plan;
   Scheme scheme = Scheme::full;
-  std::optional<std::size_t> size;            // for random, and to fix the size of guided
+  std::optional<std::size_t> size;            // for random, and to fix that of guided
   std::optional<std::filesystem::path> pool;  // instead of the method's own members
+  std::optional<Preset> preset;               // published members of deepvoro and deepvoro++
+  bool release_views = false;                 // of ensembles: the multiset of the authors' release
   std::optional<std::string> view;            // of vd and of heads, instead of the first
-  LogisticKind lr = LogisticKind::voronoi;    // of deepvoro--
-  std::size_t epochs = LogisticHead::kDefaultEpochs;
+  LogisticOptions logistic;  // of power-lr, voronoi-lr and deepvoro--, its kind of deepvoro-- alone
   Normalisation normalisation = Normalisation::cl2n;  // of simpleshot
   bool is_signed = false;                             // every transformation becomes a signed one
   double alpha = 1;
@@ -46,7 +49,8 @@ struct Evaluation {
 
 struct Guidance {
   std::size_t pool_size = 0;
-  double val_accuracy = 0;  // of the members chosen, on the validation episodes
+  double val_accuracy = 0;          // of the members chosen, on the validation episodes
+  std::vector<std::size_t> counts;  // of greedy: how often each was chosen
 };
 
 struct EvaluationResult {

@@ -18,6 +18,9 @@ struct EvaluationSeries {
   std::optional<LogisticKind> lr;
   std::optional<Normalisation> normalisation;
   std::optional<std::size_t> epochs;
+  std::optional<double> weight_decay;
+  std::optional<LogisticStart> start;
+  bool sigmoid = false;
 
   // For each number of shots every method. Throws a usage error when parts contradict each other,
   // or when no method listens to an option.
