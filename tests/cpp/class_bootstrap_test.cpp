@@ -88,8 +88,8 @@ TEST(ClassBootstrap, TellsOfOtherClassesAsLeavingOneOutDoes) {
 TEST(ClassBootstrap, NeedsClassesForEveryEpisode) {
   const std::vector<double> values{1, 2};
   const std::vector<std::size_t> three{0, 1, 0};
-  testing::expect_error(ErrorKind::internal, {"bootstrap"},
-                        [&] { (void)class_bootstrap(values, three, 2); });
+  test::expect_error(ErrorKind::internal, {"bootstrap"},
+                     [&] { (void)class_bootstrap(values, three, 2); });
 }
 
 }  // namespace

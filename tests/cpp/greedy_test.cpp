@@ -18,12 +18,12 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::plain_correct_queries;
-using testing::plain_terms;
-using testing::random_split;
-using testing::StoreData;
-using testing::TemporaryFolder;
+using test::expect_error;
+using test::plain_correct_queries;
+using test::plain_terms;
+using test::random_split;
+using test::StoreData;
+using test::TemporaryFolder;
 
 struct PlainChoice {
   std::vector<std::size_t> chosen;  // step by step
@@ -33,7 +33,7 @@ struct PlainChoice {
 
 class GreedySelection : public ::testing::Test {
  protected:
-  GreedySelection() { testing::write_store(folder_.path(), data_); }
+  GreedySelection() { test::write_store(folder_.path(), data_); }
 
   [[nodiscard]] GreedyEnsemble measure(const Pool& pool, double alpha = 1, unsigned threads = 2,
                                        std::size_t kept = GreedyEnsemble::kMostKeptBytes) const {
@@ -176,7 +176,7 @@ TEST_F(GreedySelection, NeverLooksAtTheNovelSplit) {
 
 TEST_F(GreedySelection, NeedsTheValidationSplit) {
   const TemporaryFolder folder;
-  testing::write_store(folder.path(), {{"novel", random_split({})}});
+  test::write_store(folder.path(), {{"novel", random_split({})}});
   expect_error(ErrorKind::data, {folder.path().string(), "'val'", "greedy"}, [&] {
     (void)GreedyEnsemble::measure(FeatureStore(folder.path()), pool_, plan_, Influence(1), 1);
   });
