@@ -76,8 +76,8 @@ std::vector<std::size_t> class_sizes(const ViewedSamples& samples) {
 
 // Means of the points of each class; `space` may be nullptr.
 template <class Real>
-Matrix<Real> class_means(const PointTransformer& transformer, const Space* space,
-                         MatrixView<const float> rows, const ViewedSamples& samples) {
+Matrix<Real> prototypes_of(const PointTransformer& transformer, const Space* space,
+                           MatrixView<const float> rows, const ViewedSamples& samples) {
   const std::size_t dim = rows.cols();
   const std::vector<std::size_t> counts = class_sizes(samples);
   std::vector<double> scratch(padded(dim));
@@ -243,7 +243,7 @@ class GroupOf final : public FittedEnsemble::Group {
   void fit_centers(const ViewedSamples& support) {
     classes_ = support.classes;
     Matrix<Real> means =
-        class_means<Real>(transformer_, space_.get(), support.rows[view_], support);
+        prototypes_of<Real>(transformer_, space_.get(), support.rows[view_], support);
     if (space_ == nullptr) {
       std::vector<std::size_t> all(classes_);
       for (std::size_t k = 0; k < classes_; ++k) all[k] = k;
@@ -300,7 +300,7 @@ class GroupOf final : public FittedEnsemble::Group {
 
   CenterDistances<Real> measured_from_base(const GroupSource& source) {
     const ViewedSamples& base = needed_base(source);
-    base_ = VoronoiDiagram<Real>(class_means<Real>(
+    base_ = VoronoiDiagram<Real>(prototypes_of<Real>(
         transformer_, nullptr, base.rows[place_of_view(base, members_.front().view)], base));
     const Matrix<Real>& centers = sets_[0].diagram.centers();
     centers_to_base_ = Matrix<Real>(classes_, base_.cells());

@@ -5,7 +5,6 @@
 #include <torch/types.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
@@ -14,6 +13,7 @@
 #include "augmentation.hpp"
 #include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
+#include "deepvoro/core/stopwatch.hpp"
 #include "device.hpp"
 #include "features/json_fields.hpp"
 #include "inference.hpp"
@@ -199,7 +199,7 @@ class Trainer {
     // Every epoch has a stream of its own, whichever run it belongs to.
     torch::manual_seed((std::uint64_t{options_.seed} << 32U) + epoch + 1);
     network_.set_training(true);
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch epoch_time;
     const Tensor order = sent(torch::randperm(labels_.size(0), torch::kInt64), device_);
     Tensor loss_sum = torch::zeros({1}, device_);
     Tensor correct = torch::zeros({1}, device_);
@@ -216,10 +216,10 @@ class Trainer {
       if (average_) average_->add(epoch * steps_in_epoch_ + step);
       loss_sum += loss.detach() * rows.size(0);
       seen += rows.size(0);
-      if (step + 1 == steps_in_epoch_ || elapsed(reported_) > kReportSeconds)
-        report_step(epoch, step, seen, loss_sum, start);
+      if (step + 1 == steps_in_epoch_ || (!reported_ || reported_->seconds() > kReportSeconds))
+        report_step(epoch, step, seen, loss_sum, epoch_time);
     }
-    const double seconds = elapsed(start);
+    const double seconds = epoch_time.seconds();
     const double loss = loss_sum.item<double>() / static_cast<double>(seen);
     if (!std::isfinite(loss))
       throw data_error(fmt::format("epoch {}: the loss is not finite; try a smaller `rate` than {}",
@@ -288,17 +288,13 @@ class Trainer {
 
   // Waits for the device.
   void report_step(std::size_t epoch, std::size_t step, std::int64_t seen, const Tensor& loss_sum,
-                   std::chrono::steady_clock::time_point start) {
+                   const Stopwatch& epoch_time) {
     const double done = static_cast<double>(epoch) +
                         static_cast<double>(step + 1) / static_cast<double>(steps_in_epoch_);
     monitor_.step(done / static_cast<double>(options_.epochs),
-                  static_cast<double>(seen) / elapsed(start),
+                  static_cast<double>(seen) / epoch_time.seconds(),
                   loss_sum.item<double>() / static_cast<double>(seen));
-    reported_ = std::chrono::steady_clock::now();
-  }
-
-  static double elapsed(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    reported_ = Stopwatch();
   }
 
   void keep(const EpochReport& report, bool last) {
@@ -306,13 +302,13 @@ class Trainer {
     if (is_best) best_ = *report.val_accuracy_percent;
     if (is_best || (last && !report.val_accuracy_percent))
       write_network(model_file_, description_, outcome().tensors());
-    if (kept_ && elapsed(*kept_) < options_.keep_every_seconds) return;
+    if (kept_ && kept_->seconds() < options_.keep_every_seconds) return;
     json reports = json::array();
     for (const EpochReport& entry : reports_) reports.push_back(to_json(entry));
     const json state{{"reports", reports}, {"best", best_}};
     write_network(partial_file_, description_, everything(), WeightType::float32,
                   {{"training", state.dump()}});
-    kept_ = std::chrono::steady_clock::now();
+    kept_ = Stopwatch();
   }
 
   void go_on() {
@@ -354,8 +350,8 @@ class Trainer {
   Tensor labels_;
   std::size_t steps_in_epoch_ = 0;
   std::vector<EpochReport> reports_;
-  std::chrono::steady_clock::time_point reported_;
-  std::optional<std::chrono::steady_clock::time_point> kept_;
+  std::optional<Stopwatch> reported_;
+  std::optional<Stopwatch> kept_;
   double best_ = -1;
 };
 
