@@ -262,7 +262,7 @@ def test_wrong_names_are_refused(refused, join, tmp_path):
         ({"views": ["a/s84_r0_f0", "b/"]}, '"b/" cannot be the name of a view'),
         ({"views": ["a/s84_r0_f0", "b/c/d"]}, '"b/c/d" cannot be the name of a view'),
         ({"views": ["a/s84_r0_f0", "b/mean"]}, '"b/mean" cannot be the name of a view'),
-        ({"views": ["a/s84_r0_f0", "b/s84_r0_f0"], "dim": {"a": 6, "b": 8}}, "(192, 7)"),
+        ({"views": ["a/s84_r0_f0", "b/s84_r0_f0"], "dim": {"a": 6, "b": 8}}, "(1200, 7), but store.json says 1200 samples of 8 dimensions"),
     ],
 )
 def test_damaged_descriptions_are_refused(deepvoro, join, tmp_path, changes, words):
