@@ -26,12 +26,12 @@ using Views = std::vector<std::vector<float>>;
 
 Views read_views(const FeatureStore& store, std::size_t count) {
   Views views(count);
-  std::vector<double> wide(padded(store.dim()));
   for (std::size_t v = 0; v < count; ++v) {
     const FeatureRows rows = store.features(kSplit, store.views()[v]);
+    std::vector<double> wide(padded(rows.dim()));
     for (std::size_t r = 0; r < rows.rows(); ++r) {
-      widen(rows.element(), rows.row(r), store.dim(), wide.data());
-      for (std::size_t i = 0; i < store.dim(); ++i) views[v].push_back(static_cast<float>(wide[i]));
+      widen(rows.element(), rows.row(r), rows.dim(), wide.data());
+      for (std::size_t i = 0; i < rows.dim(); ++i) views[v].push_back(static_cast<float>(wide[i]));
     }
   }
   return views;

@@ -75,13 +75,13 @@ Samples load(const FeatureStore& store, const std::string& split,
              std::size_t classes) {
   Samples samples;
   samples.labels = std::move(labels);
-  std::vector<double> wide(padded(store.dim()));
   for (const std::string& view : store.views()) {
     const FeatureRows source = store.features(split, view);
-    Matrix<float> rows(which.size(), store.dim());
+    std::vector<double> wide(padded(source.dim()));
+    Matrix<float> rows(which.size(), source.dim());
     for (std::size_t i = 0; i < which.size(); ++i) {
-      widen(source.element(), source.row(which[i]), store.dim(), wide.data());
-      std::transform(wide.begin(), wide.begin() + static_cast<std::ptrdiff_t>(store.dim()),
+      widen(source.element(), source.row(which[i]), source.dim(), wide.data());
+      std::transform(wide.begin(), wide.begin() + static_cast<std::ptrdiff_t>(source.dim()),
                      rows.row(i), [](double x) { return static_cast<float>(x); });
     }
     samples.rows.push_back(std::move(rows));

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # From photographs to a table: train a network on the base classes, extract features of its views, choose members on val,
 # evaluate on novel.
-# usage: photographs.sh PICTURES FOLDER [train] [extract] [views] [table] [members] [sketches]     the first four if none is named
+# usage: photographs.sh PICTURES FOLDER [train] [extract] [views] [table] [members] [sketches] [join]     the first four if none is named
 #   PICTURES  holds base, val and novel, each a folder or a .tar with a folder per class
 #   FOLDER    gets the model, its logs, the feature store, pools and results; what is there already is not made again
 #   views     the accuracy of vd with each view alone, as views.csv
 #   members   the ensembles of all members, with times
 #   sketches  the same network on the sketches that come with the program
+#   join      plda with the members of several networks: that of FOLDER and those of NETWORKS, other folders of this script
 # PRESET is cub (the default), mini-imagenet, tiered or cifar-fs: size of the pictures, epochs, views and what goes with them. Each of
-# BACKBONE, PROCEDURE, SIZE, FIRST_STRIDE, EPOCHS, WEIGHT_DECAY, AVERAGE, VALIDATE_EVERY, VIEWS, SHOTS, EPISODES, DEVICE, THREADS and
-# DEEPVORO (the program) can be set besides.
+# BACKBONE, PROCEDURE, SIZE, FIRST_STRIDE, EPOCHS, WEIGHT_DECAY, AVERAGE, VALIDATE_EVERY, VIEWS, SHOTS, EPISODES, DEVICE, THREADS,
+# NETWORKS and DEEPVORO (the program) can be set besides.
 set -euo pipefail
 
 fail() {
@@ -81,22 +82,34 @@ views() {
   done
 }
 
+# METHOD SHOTS NAME: chooses members on val, their number too, and leaves NAME.pool.json and NAME.json.
+tune_and_evaluate() {
+  [ -f "$folder/$3.pool.json" ] ||
+    "$deepvoro" tune "$store" "${signed[@]}" --method "$1" --shots "$2" --episodes "$episodes" --threads "$threads" \
+      --out "$folder/$3.pool.json"
+  evaluate --method "$1" --shots "$2" --scheme guided --pool "$folder/$3.pool.json" --json "$folder/$3.json"
+}
+
 table() {
-  local shots method before methods="deepvoro deepvoro++"
-  ! "$deepvoro" tune --help | grep -qw plda || methods+=" plda"
+  local shots method before
   for shots in ${SHOTS:-1 5}; do
     evaluate --method vd --shots "$shots" --json "$folder/vd-$shots.json"
     before=vd
-    for method in $methods; do
-      [ -f "$folder/$method-$shots.pool.json" ] ||
-        "$deepvoro" tune "$store" "${signed[@]}" --method "$method" --shots "$shots" --episodes "$episodes" --threads "$threads" \
-          --out "$folder/$method-$shots.pool.json"
-      evaluate --method "$method" --shots "$shots" --scheme guided --pool "$folder/$method-$shots.pool.json" \
-        --json "$folder/$method-$shots.json"
+    for method in deepvoro deepvoro++ plda; do
+      tune_and_evaluate "$method" "$shots" "$method-$shots"
       "$deepvoro" compare "$folder/$before-$shots.json" "$folder/$method-$shots.json"
       before=$method
     done
   done
+}
+
+join() {
+  local other shots parts=("$(basename "$folder")=$store")
+  [ -n "${NETWORKS:-}" ] || fail "set NETWORKS to other folders of this script, whose networks are to be joined with that of $folder"
+  for other in $NETWORKS; do parts+=("$(basename "$other")=$other/store"); done
+  store=$folder/joined
+  [ -d "$store" ] || "$deepvoro" store join "${parts[@]}" --out "$store"
+  for shots in ${SHOTS:-1 5}; do tune_and_evaluate plda "$shots" "joined-plda-$shots"; done
 }
 
 members() {
@@ -114,7 +127,7 @@ sketches() {
 
 for stage in $stages; do
   case $stage in
-    train | extract | views | table | members | sketches) "$stage" ;;
-    *) fail "there is no stage '$stage'; they are train, extract, views, table, members and sketches" ;;
+    train | extract | views | table | members | sketches | join) "$stage" ;;
+    *) fail "there is no stage '$stage'; they are train, extract, views, table, members, sketches and join" ;;
   esac
 done

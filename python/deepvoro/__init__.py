@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from ._classifier import Classifier, Explanation, Prediction
 from ._core import Error, FeatureStore, __version__
 from ._sampling import Episodes, episodes
-from ._stores import create_store
+from ._stores import create_store, join_stores
 from ._study import EvaluationResult, EvaluationResults, TuningResult, evaluate, tune
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ __all__ = [
     "create_store",
     "episodes",
     "evaluate",
+    "join_stores",
     "tune",
 ]
 

@@ -3,7 +3,7 @@
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -73,6 +73,24 @@ def create_store(
                 label_files[split] = (str(files / "labels.npy"), "")
                 class_files.setdefault(split, str(files / "classes.json"))
         _core.create_store(os.fspath(path), sources, label_files, class_files, features_name, labels_name, dtype, note)
+    return FeatureStore(os.fspath(path))
+
+
+def join_stores(stores: Union[Mapping[str, PathLike], Sequence[PathLike]], path: PathLike) -> FeatureStore:
+    """Makes one store of several with features of the same samples, as ``deepvoro store join`` does.
+
+    Views are named ``NETWORK/VIEW``, and the members of all networks add up. `stores` is a dict by name of network, or
+    a list, where networks have the names of the folders. `path` must not exist.
+
+    >>> labels = np.repeat(["ant", "bee"], 10)
+    >>> for network, dim in (("wide", 8), ("deep", 5)):
+    ...     _ = deepvoro.create_store(folder / network, novel=(np.random.RandomState(dim).rand(20, dim), labels))
+    >>> both = deepvoro.join_stores([folder / "wide", folder / "deep"], folder / "both")
+    >>> both.views, both.dim
+    (['wide/s84_r0_f0', 'deep/s84_r0_f0'], {'wide': 8, 'deep': 5})
+    """
+    named = stores.items() if isinstance(stores, Mapping) else (("", store) for store in stores)
+    _core.join_stores([(network, os.fspath(store)) for network, store in named], os.fspath(path))
     return FeatureStore(os.fspath(path))
 
 

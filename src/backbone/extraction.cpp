@@ -214,9 +214,9 @@ class Extractor {
             fmt::format("{}: holds features made with another {}; features of different origin "
                         "cannot be mixed; choose another `out`",
                         request_.out.string(), key));
-    if (store.dim() != backbone_.dim())
+    if (const std::size_t dim = store.dim(store.views().front()); dim != backbone_.dim())
       throw data_error(fmt::format("{}: holds features of {} dimensions, but the network has {}",
-                                   request_.out.string(), store.dim(), backbone_.dim()));
+                                   request_.out.string(), dim, backbone_.dim()));
     views_ = store.views();
   }
 

@@ -88,9 +88,11 @@ Prediction answer(std::span<const double> influence, const Calibration& calibrat
 void check_same_origin(const FeatureStore& store, const FeatureOrigin& origin, std::size_t dim) {
   const std::string where = store.folder().string();
   const std::string model = store.model_sha256();
-  if (store.dim() != dim)
+  check_one_network(store);
+  const std::size_t store_dim = store.dim(store.views().front());
+  if (store_dim != dim)
     throw data_error(fmt::format("{}: has features of {} dimensions, but the classifier needs {}",
-                                 where, store.dim(), dim));
+                                 where, store_dim, dim));
   if (model != origin.sha256 &&
       (!origin.backbone.empty() || (!model.empty() && !origin.sha256.empty())))
     throw data_error(fmt::format(

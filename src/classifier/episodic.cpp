@@ -19,7 +19,7 @@ constexpr double kPercent = 100;
 // Rows of a split in the views that members see.
 class SplitRows {
  public:
-  SplitRows(const Arena& arena, const Pool& members) : dim_(arena.store.dim()) {
+  SplitRows(const Arena& arena, const Pool& members) {
     for (const Member& member : members)
       if (std::ranges::find(views_, member.view) == views_.end()) {
         views_.push_back(member.view);
@@ -33,15 +33,14 @@ class SplitRows {
   [[nodiscard]] std::vector<Matrix<float>> gather(std::span<const SampleIndex> samples) const {
     std::vector<Matrix<float>> gathered;
     for (const FeatureRows& view : rows_) {
-      Matrix<float>& matrix = gathered.emplace_back(samples.size(), dim_);
+      Matrix<float>& matrix = gathered.emplace_back(samples.size(), view.dim());
       for (std::size_t i = 0; i < samples.size(); ++i)
-        view.copy_row(samples[i], {matrix.row(i), dim_});
+        view.copy_row(samples[i], {matrix.row(i), view.dim()});
     }
     return gathered;
   }
 
  private:
-  std::size_t dim_;
   std::vector<std::string> views_;
   std::vector<FeatureRows> rows_;
 };

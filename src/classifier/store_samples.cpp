@@ -8,10 +8,20 @@
 
 namespace deepvoro {
 
+void check_one_network(const FeatureStore& store) {
+  if (store.networks().size() > 1)
+    throw data_error(
+        fmt::format("{}: has features of {} networks, but a classifier is of one; use the store of "
+                    "one of them",
+                    store.folder().string(), store.networks().size()));
+}
+
 NamedSamples read_samples(const FeatureStore& store, const std::string& split,
                           const std::vector<std::string>& views,
                           const std::optional<std::string>& class_name) {
-  NamedSamples samples{.classes = store.split(split).classes, .dim = store.dim()};
+  check_one_network(store);
+  NamedSamples samples{.classes = store.split(split).classes,
+                       .dim = store.dim(store.views().front())};
   std::vector<std::size_t> labels = store.labels(split);
   std::vector<std::size_t> wanted;
   if (class_name) {

@@ -11,6 +11,7 @@
 
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/features/import.hpp"
+#include "deepvoro/features/join.hpp"
 #include "deepvoro/features/store_check.hpp"
 #include "flag_text.hpp"
 
@@ -78,15 +79,55 @@ std::vector<std::string_view> element_names(const SplitSummary& split) {
   return names;
 }
 
-void run(const CreateOptions& options) {
-  import_store(import_options(options));
-  const FeatureStore store(options.store);
+// As store.json has it: of all views, or by network.
+json dim_json(const FeatureStore& store) {
+  if (store.networks().front().empty()) return store.dim(store.views().front());
+  json dims = json::object();
+  for (const std::string& network : store.networks())
+    dims[network] = store.dim(view_of(network, kMeanView));
+  return dims;
+}
+
+std::string dim_text(const FeatureStore& store) {
+  if (store.networks().front().empty()) return std::to_string(store.dim(store.views().front()));
+  std::vector<std::string> dims;
+  for (const std::string& network : store.networks())
+    dims.push_back(fmt::format("{} ({})", store.dim(view_of(network, kMeanView)), network));
+  return fmt::format("{}", fmt::join(dims, ", "));
+}
+
+void print_made(const std::string& folder) {
+  const FeatureStore store(folder);
   std::vector<std::string> splits;
   for (const auto& [name, split] : store.splits())
     splits.push_back(
         fmt::format("{} {} samples of {} classes", name, split.samples, split.classes.size()));
-  fmt::print("{}: {} dimensions, {} {}; {}\n", options.store, store.dim(), store.views().size(),
+  fmt::print("{}: {} dimensions, {} {}; {}\n", folder, dim_text(store), store.views().size(),
              store.views().size() == 1 ? "view" : "views", fmt::join(splits, ", "));
+}
+
+void run(const CreateOptions& options) {
+  import_store(import_options(options));
+  print_made(options.store);
+}
+
+struct JoinOptions {
+  std::vector<std::string> stores;  // NETWORK=STORE or STORE
+  std::string out;
+};
+
+JoinPart parse_part(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const bool has_name = equals != std::string::npos && is_view_name(text.substr(0, equals));
+  if (!has_name) return {text, ""};
+  return {text.substr(equals + 1), text.substr(0, equals)};
+}
+
+void run(const JoinOptions& options) {
+  std::vector<JoinPart> parts;
+  for (const std::string& store : options.stores) parts.push_back(parse_part(store));
+  join_stores(parts, options.out);
+  print_made(options.out);
 }
 
 struct InfoOptions {
@@ -99,7 +140,7 @@ json class_json(const ClassSize& size) {
 }
 
 json info_json(const FeatureStore& store, const std::vector<SplitSummary>& splits) {
-  json info{{"dim", store.dim()}, {"views", store.views()}, {"splits", json::object()}};
+  json info{{"dim", dim_json(store)}, {"views", store.views()}, {"splits", json::object()}};
   info["provenance"] = json::parse(store.provenance_json());
   std::uint64_t bytes = 0;
   for (const SplitSummary& split : splits) {
@@ -132,7 +173,7 @@ std::string views_text(const std::vector<std::string>& views) {
 
 void print_info(const FeatureStore& store, const std::vector<SplitSummary>& splits) {
   fmt::print("{}\n", store.folder().string());
-  fmt::print("dimensions  {}\n", store.dim());
+  fmt::print("dimensions  {}\n", dim_text(store));
   fmt::print("views       {}: {}\n\n", store.views().size(), views_text(store.views()));
   fmt::print("{:<8}{:>10}{:>10}{:>16}{:>15}  {:<18}{:>12}\n", "split", "samples", "classes",
              "smallest class", "largest class", "elements", "size");
@@ -212,6 +253,24 @@ void add_create(CLI::App& store) {
   create->callback([options] { run(*options); });
 }
 
+void add_join(CLI::App& store) {
+  auto options = std::make_shared<JoinOptions>();
+  CLI::App* join = store.add_subcommand(
+      "join", "make one feature store of several, with the views of all their networks");
+  join->add_option("STORES", options->stores,
+                   "stores of the same pictures; the name of a network is that of the folder if "
+                   "not given")
+      ->required()
+      ->type_name("[NETWORK=]STORE ...");
+  join->add_option("--out", options->out, "store to create; must not exist")->required();
+  join->footer(
+      "Views are named NETWORK/VIEW, such as wrn/s84_r0_f0, and wrn/mean is the mean of the views "
+      "of one\nnetwork. Dimensions may differ between networks. Features are copied.\n\n"
+      "Example: deepvoro store join wrn=birds-wrn resnet18=birds-resnet18 --out birds\n"
+      "Example: deepvoro tune birds --method plda --shots 1 --out pool.json");
+  join->callback([options] { run(*options); });
+}
+
 void add_info(CLI::App& store) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App* info = store.add_subcommand("info", "show what a feature store holds");
@@ -233,10 +292,12 @@ void add_check(CLI::App& store) {
 }  // namespace
 
 void add_store_command(CLI::App& program) {
-  CLI::App* store = program.add_subcommand("store", "create, describe and check feature stores");
+  CLI::App* store =
+      program.add_subcommand("store", "create, join, describe and check feature stores");
   store->require_subcommand(1);
   store->footer("Example: deepvoro store create features --novel novel.plk");
   add_create(*store);
+  add_join(*store);
   add_info(*store);
   add_check(*store);
 }

@@ -20,8 +20,8 @@ namespace {
 constexpr const char* kTuneFooter = R"(
 Everything is chosen on episodes of the split val. deepvoro: the best transformations on all views.
 deepvoro++: the best two of them, and for each R the best beta. vd: the best transformation on the
-first view. plda: shrinkage and kappa that are best on the mean of the views, then every view and
-their mean with every transformation. Interrupted, the same command goes on where it stopped.
+first view. plda: shrinkage and kappa that are best on the mean of the views, of each network its
+own, then every view and their mean with every transformation. Interrupted, the same command goes on where it stopped.
 
 Examples:
   deepvoro tune data/quickdraw --method deepvoro --shots 5 --out pool.json
@@ -86,10 +86,11 @@ void print_pldas(const TuningResult& result) {
   for (const TriedPlda& tried : result.pldas)
     if (tried.is_chosen)
       fmt::print(
-          "the best of {} shrinkages\nwithin  between  kappa   val %\n{:>6}  {:>7}  {:>5}  "
+          "the best of {} shrinkages{}\nwithin  between  kappa   val %\n{:>6}  {:>7}  {:>5}  "
           "{:>6.2f}\n",
-          result.pldas.size(), tried.plda.shrink_within, tried.plda.shrink_between,
-          tried.plda.kappa, tried.val_accuracy);
+          std::ranges::count(result.pldas, tried.network, &TriedPlda::network),
+          tried.network.empty() ? "" : " of " + tried.network, tried.plda.shrink_within,
+          tried.plda.shrink_between, tried.plda.kappa, tried.val_accuracy);
 }
 
 void TuneCommand::run() const {

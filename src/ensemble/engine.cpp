@@ -33,7 +33,7 @@ std::vector<Group> consecutive_groups(const Pool& members) {
 
 // The spaces of groups from `first` on, as many as there are threads to fit them side by side.
 // Empty where the first has none.
-std::vector<std::shared_ptr<const Space>> next_spaces(const std::vector<Group>& groups,
+std::vector<std::shared_ptr<const Space>> next_spaces(std::span<const Group> groups,
                                                       std::size_t first, SpaceCache& cache,
                                                       unsigned threads) {
   Pool members;
@@ -43,13 +43,13 @@ std::vector<std::shared_ptr<const Space>> next_spaces(const std::vector<Group>& 
   return cache.spaces(members, threads);
 }
 
+// Streams groups whose views all have `dim` dimensions.
 template <class Real>
-void stream_lanes(const Arena& arena, const Pool& members, EpisodeRange range,
-                  const LaneVisitor<Real>& visit, const Progress& progress) {
-  const std::vector<Group> groups = consecutive_groups(members);
+void stream_lanes(const Arena& arena, std::size_t dim, std::span<const Group> groups,
+                  EpisodeRange range, const LaneVisitor<Real>& visit, const Progress& progress) {
   SpaceCache own_cache(arena.store, 0);  // asked once
   SpaceCache& cache = arena.spaces == nullptr ? own_cache : *arena.spaces;
-  Stream<Real> stream(arena, range, visit, members);
+  Stream<Real> stream(arena, dim, range, visit, groups);
   std::vector<std::shared_ptr<const Space>> spaces;
   std::size_t first_with_space = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -72,11 +72,28 @@ void stream(const Arena& arena, const Pool& members, EpisodeRange range,
             const MakeVisitor& make_visitor, const Progress& progress) {
   if (arena.threads < 1) throw usage_error("at least one thread is needed");
   check_members(arena.store, arena.split, members, "the pool");
-  if (arena.store.dim() < kFloatDim)
-    stream_lanes<double>(arena, members, range, make_visitor.template operator()<double>(),
-                         progress);
-  else
-    stream_lanes<float>(arena, members, range, make_visitor.template operator()<float>(), progress);
+  const std::vector<Group> groups = consecutive_groups(members);
+  const auto dim_of = [&](const Group& group) {
+    return arena.store.dim(group.members.front().view);
+  };
+  for (std::size_t begin = 0; begin < groups.size();) {
+    const std::size_t dim = dim_of(groups[begin]);
+    std::size_t end = begin + 1;
+    while (end < groups.size() && dim_of(groups[end]) == dim) ++end;
+    const std::span<const Group> run(groups.data() + begin, end - begin);
+    const auto report = [&](double fraction) {
+      if (progress)
+        progress((static_cast<double>(begin) + fraction * static_cast<double>(run.size())) /
+                 static_cast<double>(groups.size()));
+    };
+    if (dim < kFloatDim)
+      stream_lanes<double>(arena, dim, run, range, make_visitor.template operator()<double>(),
+                           report);
+    else
+      stream_lanes<float>(arena, dim, run, range, make_visitor.template operator()<float>(),
+                          report);
+    begin = end;
+  }
 }
 
 }  // namespace

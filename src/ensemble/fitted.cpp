@@ -23,7 +23,7 @@ class FittedEnsemble::Group {
   Group& operator=(const Group&) = delete;
   virtual ~Group() = default;
 
-  // The place of its view among those of the support; one beyond the last is the mean of all.
+  // The place of its view among those of the support; means are behind the last.
   [[nodiscard]] virtual std::size_t view() const = 0;
   // Adds the terms of queries, whose norms are given, to `out`.
   virtual void add_terms(MatrixView<const float> queries, std::span<const double> norms,
@@ -100,10 +100,9 @@ Matrix<Real> prototypes_of(const PointTransformer& transformer, const Space* spa
   return means;
 }
 
-// One beyond the last is the mean of all.
 std::size_t place_of_view(const ViewedSamples& samples, const std::string& view) {
   const auto found = std::ranges::find(samples.views, view);
-  if (found == samples.views.end() && view != kMeanView)
+  if (found == samples.views.end())
     throw data_error(fmt::format("no features of view '{}' were given", view));
   return static_cast<std::size_t>(found - samples.views.begin());
 }
@@ -126,28 +125,59 @@ Matrix<float> mean_rows(std::span<const MatrixView<const float>> views, std::siz
   return means;
 }
 
-// Samples and the mean of their views behind the others.
-class WithMean {
+// The views that members name, which are the means of a network's views.
+std::vector<std::string> means_of(const Pool& members) {
+  std::vector<std::string> means;
+  for (const Member& member : members)
+    if (is_mean_view(member.view) && std::ranges::find(means, member.view) == means.end())
+      means.push_back(member.view);
+  return means;
+}
+
+// The rows of the views of one network.
+std::vector<MatrixView<const float>> rows_of_network(std::span<const std::string> views,
+                                                     std::span<const MatrixView<const float>> rows,
+                                                     std::string_view network) {
+  std::vector<MatrixView<const float>> of_network;
+  for (std::size_t v = 0; v < views.size(); ++v)
+    if (network_of(views[v]) == network) of_network.push_back(rows[v]);
+  return of_network;
+}
+
+// Samples and, behind the others, the means of the views of networks.
+class WithMeans {
  public:
-  explicit WithMean(const ViewedSamples& samples, bool is_needed) : samples_(samples) {
-    if (!is_needed) return;
-    mean_ = mean_rows(samples.rows, 0, samples.labels.size());
-    samples_.views.emplace_back(kMeanView);
-    samples_.rows.emplace_back(mean_.view());
+  WithMeans(const ViewedSamples& samples, const std::vector<std::string>& means)
+      : samples_(samples) {
+    means_.reserve(means.size());
+    for (const std::string& mean : means) {
+      const std::vector<MatrixView<const float>> of_network =
+          rows_of_network(samples.views, samples.rows, network_of(mean));
+      if (of_network.empty())
+        throw data_error(fmt::format("no features were given that '{}' is the mean of", mean));
+      means_.push_back(mean_rows(of_network, 0, samples.labels.size()));
+      samples_.views.push_back(mean);
+      samples_.rows.emplace_back(means_.back().view());
+    }
   }
   [[nodiscard]] const ViewedSamples& samples() const { return samples_; }
 
  private:
   ViewedSamples samples_;
-  Matrix<float> mean_;
+  std::vector<Matrix<float>> means_;
 };
 
-void check_samples(const ViewedSamples& samples, std::size_t dim) {
+void check_samples(const ViewedSamples& samples) {
   if (samples.views.size() != samples.rows.size() || samples.views.empty() || samples.classes == 0)
     throw usage_error("samples need at least one view and one class, and rows for every view");
-  for (const MatrixView<const float>& rows : samples.rows)
-    if (rows.rows() != samples.labels.size() || rows.cols() != dim)
+  for (std::size_t v = 0; v < samples.rows.size(); ++v) {
+    const auto same_network = std::ranges::find(samples.views, network_of(samples.views[v]),
+                                                [](const auto& view) { return network_of(view); });
+    const std::size_t dim =
+        samples.rows[static_cast<std::size_t>(same_network - samples.views.begin())].cols();
+    if (samples.rows[v].rows() != samples.labels.size() || samples.rows[v].cols() != dim)
       throw usage_error("every view must have one row of the same length for each label");
+  }
   for (const std::size_t label : samples.labels)
     if (label >= samples.classes) throw usage_error("a label is beyond the number of classes");
 }
@@ -404,29 +434,38 @@ MatrixView<const float> rows_of(MatrixView<const float> all, std::size_t begin, 
 
 FittedEnsemble::FittedEnsemble(const Pool& pool, const ViewedSamples& support,
                                const ViewedSamples* base, Influence influence)
-    : dim_(support.rows.empty() ? 0 : support.rows.front().cols()),
-      classes_(support.classes),
-      influence_(influence) {
+    : classes_(support.classes), views_(support.views), influence_(influence) {
   if (pool.empty()) throw usage_error("the pool has no members");
-  check_samples(support, dim_);
-  views_ = support.views.size();
-  if (base != nullptr) check_samples(*base, dim_);
+  check_samples(support);
+  for (const MatrixView<const float>& rows : support.rows) dims_.push_back(rows.cols());
+  if (base != nullptr) check_base(*base);
   const Pool members = picked(pool, streaming_order(pool));
-  const bool has_mean =
-      std::ranges::any_of(members, [](const Member& member) { return member.view == kMeanView; });
-  const WithMean all_support(support, has_mean);
-  std::optional<WithMean> all_base;
-  if (base != nullptr) all_base.emplace(*base, has_mean);
+  means_ = means_of(members);
+  const WithMeans all_support(support, means_);
+  std::optional<WithMeans> all_base;
+  if (base != nullptr) all_base.emplace(*base, means_);
   for (std::size_t begin = 0; begin < members.size();) {
     std::size_t end = begin + 1;
     while (end < members.size() && members[begin].shares_points_with(members[end])) ++end;
     const GroupSource source{all_support.samples(), all_base ? &all_base->samples() : nullptr,
                              std::span(members).subspan(begin, end - begin)};
-    if (dim_ < kFloatDim)
+    const std::size_t view = place_of_view(source.support, members[begin].view);
+    if (source.support.rows[view].cols() < kFloatDim)
       groups_.push_back(std::make_unique<GroupOf<double>>(source));
     else
       groups_.push_back(std::make_unique<GroupOf<float>>(source));
     begin = end;
+  }
+}
+
+void FittedEnsemble::check_base(const ViewedSamples& base) const {
+  check_samples(base);
+  for (std::size_t v = 0; v < base.views.size(); ++v) {
+    const auto same = std::ranges::find(views_, network_of(base.views[v]),
+                                        [](const auto& view) { return network_of(view); });
+    if (same != views_.end() &&
+        base.rows[v].cols() != dims_[static_cast<std::size_t>(same - views_.begin())])
+      throw usage_error("every view must have one row of the same length for each label");
   }
 }
 
@@ -460,21 +499,25 @@ void FittedEnsemble::influence(std::span<const MatrixView<const float>> queries,
 void FittedEnsemble::influence_of_block(std::span<const MatrixView<const float>> queries,
                                         std::size_t begin, std::size_t end,
                                         MatrixView<double> out) const {
-  std::vector<double> scratch(padded(dim_));
+  std::vector<double> scratch(padded(std::ranges::max(dims_)));
   std::vector<double> norms(end - begin);
   for (std::size_t q = begin; q < end; ++q) std::ranges::fill(out[q], 0.0);
-  if (queries.size() < views_ ||
-      std::ranges::any_of(queries, [&](const auto& view) { return view.cols() != dim_; }))
-    throw usage_error("the query needs features of every view of the support");
+  for (std::size_t v = 0; v < views_.size(); ++v)
+    if (v >= queries.size() || queries[v].cols() != dims_[v])
+      throw usage_error("the query needs features of every view of the support");
   const MatrixView<double> of_block(out.row(begin), end - begin, out.cols(), out.stride());
   Matrix<float> mean;
   const Group* last = nullptr;
   MatrixView<const float> seen;
   for (const auto& group : groups_) {
     if (last == nullptr || last->view() != group->view()) {
-      if (group->view() == views_) mean = mean_rows(queries.first(views_), begin, end);
-      seen = group->view() == views_ ? MatrixView<const float>(mean.view())
-                                     : rows_of(queries[group->view()], begin, end);
+      const bool is_mean = group->view() >= views_.size();
+      if (is_mean)
+        mean = mean_rows(
+            rows_of_network(views_, queries, network_of(means_[group->view() - views_.size()])),
+            begin, end);
+      seen = is_mean ? MatrixView<const float>(mean.view())
+                     : rows_of(queries[group->view()], begin, end);
       for (std::size_t q = 0; q < norms.size(); ++q) norms[q] = checked_norm(seen[q], scratch);
     }
     last = group.get();

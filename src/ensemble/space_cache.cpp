@@ -10,11 +10,12 @@ namespace deepvoro {
 namespace {
 
 std::shared_ptr<const Space> fitted(const FeatureStore& store, const Member& member) {
-  LoadedView view(store, store.dim(), 1);
+  const std::size_t dim = store.dim(member.view);
+  LoadedView view(store, dim, 1);
   view.load("base", member.view);
-  const RowTransformer transformer(view, member.transform, std::vector<float>(store.dim()));
-  std::vector<double> scratch(padded(store.dim()));
-  return member.geometry.space({.dim = store.dim(),
+  const RowTransformer transformer(view, member.transform, std::vector<float>(dim));
+  std::vector<double> scratch(padded(dim));
+  return member.geometry.space({.dim = dim,
                                 .by_class = base_classes(store),
                                 .read =
                                     [&](std::size_t row, double* out) {

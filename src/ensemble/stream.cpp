@@ -16,28 +16,32 @@ constexpr std::size_t kEpisodeGrain = 8;
 }  // namespace
 
 template <class Real>
-Stream<Real>::Stream(const Arena& arena, EpisodeRange range, const LaneVisitor<Real>& visit,
-                     const Pool& members)
+Stream<Real>::Stream(const Arena& arena, std::size_t dim, EpisodeRange range,
+                     const LaneVisitor<Real>& visit, std::span<const Group> groups)
     : arena_(arena),
+      dim_(dim),
       range_(range),
       visit_(visit),
       labels_(arena.store.labels(arena.split)),
-      pass_(labels_.size(), arena.store.dim(), labels_, arena.episodes, range, arena.threads),
+      pass_(labels_.size(), dim, labels_, arena.episodes, range, arena.threads),
       view_(arena.store, pass_.block_columns(), arena.threads),
-      base_view_(arena.store, arena.store.dim(), arena.threads) {
+      base_view_(arena.store, dim, arena.threads) {
   std::size_t bases = 0;
-  if (std::ranges::any_of(members,
-                          [](const Member& m) { return m.geometry.needs_base_distances(); })) {
+  const auto needs_base = [](const Group& group) {
+    return std::ranges::any_of(group.members,
+                               [](const Member& m) { return m.geometry.needs_base_distances(); });
+  };
+  if (std::ranges::any_of(groups, needs_base)) {
     base_rows_ = base_classes(arena.store);
     bases = base_rows_.size();
-    base_.prototypes = Matrix<Real>(bases, arena.store.dim());
+    base_.prototypes = Matrix<Real>(bases, dim);
     base_.squared_norms.resize(bases);
     base_.of_samples = Matrix<Real>(labels_.size(), bases);
     sample_to_base_ = Matrix<Real>(labels_.size(), bases);
-    exact_base_ = Matrix<double>(bases, arena.store.dim());
+    exact_base_ = Matrix<double>(bases, dim);
   }
   for (unsigned i = 0; i < arena.threads; ++i)
-    workers_.push_back(std::make_unique<Worker>(arena, bases));
+    workers_.push_back(std::make_unique<Worker>(arena, dim, bases));
 }
 
 template <class Real>
@@ -157,7 +161,7 @@ void Stream<Real>::measure_samples(const Points<Real>& points) {
 
 template <class Real>
 Real Stream<Real>::plain_distance(const Real* a, const Real* b) const {
-  const std::size_t length = padded(arena_.store.dim());
+  const std::size_t length = padded(dim_);
   double squared = 0;
   kernels::squared_distances(kernels::active(), a, b, length, 1, length, &squared);
   return static_cast<Real>(std::sqrt(squared));

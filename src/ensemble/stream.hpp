@@ -33,8 +33,9 @@ using LaneVisitor = std::function<void(std::size_t member, std::size_t episode,
 template <class Real>
 class Stream {
  public:
-  Stream(const Arena& arena, EpisodeRange range, const LaneVisitor<Real>& visit,
-         const Pool& members);
+  // For members whose views have `dim` dimensions.
+  Stream(const Arena& arena, std::size_t dim, EpisodeRange range, const LaneVisitor<Real>& visit,
+         std::span<const Group> groups);
 
   // `space`: that of the members; nullptr where they have none of their own.
   void run(const Group& group, const Space* space, const Progress& progress);
@@ -60,11 +61,11 @@ class Stream {
 
   // Scratch of one thread.
   struct Worker {
-    Worker(const Arena& arena, std::size_t bases)
-        : wide(padded(arena.store.dim())),
-          row(1, arena.store.dim()),
-          center(1, arena.store.dim()),
-          support(arena.episodes.shape().shots, arena.store.dim()),
+    Worker(const Arena& arena, std::size_t dim, std::size_t bases)
+        : wide(padded(dim)),
+          row(1, dim),
+          center(1, dim),
+          support(arena.episodes.shape().shots, dim),
           query_norms(padded(arena.episodes.shape().total_queries())),
           norms(std::max(bases, query_norms.size() * arena.episodes.shape().ways)),
           distances(arena.episodes.shape().ways, arena.episodes.shape().total_queries()),
@@ -74,8 +75,8 @@ class Stream {
       prototype_to_base = Matrix<Real>(arena.episodes.shape().ways, bases);
       query_to_base.resize(arena.episodes.shape().total_queries());
       base_dots = Matrix<Real>(1, bases);
-      exact_support = Matrix<double>(arena.episodes.shape().shots, arena.store.dim());
-      exact_prototype = Matrix<double>(1, arena.store.dim());
+      exact_support = Matrix<double>(arena.episodes.shape().shots, dim);
+      exact_prototype = Matrix<double>(1, dim);
     }
     std::vector<double> wide;
     Matrix<Real> row;
@@ -131,6 +132,7 @@ class Stream {
                           Worker& worker) const;
 
   const Arena& arena_;
+  std::size_t dim_;
   EpisodeRange range_;
   const LaneVisitor<Real>& visit_;
   std::vector<std::size_t> labels_;

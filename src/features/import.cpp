@@ -1,7 +1,6 @@
 #include "deepvoro/features/import.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +16,7 @@
 #include "formats/class_names.hpp"
 #include "formats/feature_table.hpp"
 #include "formats/half.hpp"
+#include "new_store_folder.hpp"
 #include "store_files.hpp"
 
 namespace deepvoro {
@@ -24,42 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-// A folder that takes its final name when it is complete, and is removed when it never is.
-class AtomicFolder {
- public:
-  explicit AtomicFolder(fs::path final)
-      : final_(std::move(final)),
-        temporary_(final_.string() + fmt::format(".{}.part", ::getpid())) {
-    std::error_code error;
-    fs::remove_all(temporary_, error);
-    if (!fs::create_directory(temporary_, error))
-      throw data_error(
-          fmt::format("{}: cannot be created; does the folder {} exist and may you write there?",
-                      final_.string(), fs::absolute(final_).parent_path().string()));
-  }
-  AtomicFolder(const AtomicFolder&) = delete;
-  AtomicFolder& operator=(const AtomicFolder&) = delete;
-  ~AtomicFolder() {
-    std::error_code ignored;
-    if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
-  }
-
-  [[nodiscard]] const fs::path& path() const { return temporary_; }
-
-  void commit() {
-    std::error_code error;
-    fs::rename(temporary_, final_, error);
-    if (error)
-      throw data_error(
-          fmt::format("{}: cannot be moved into place: {}", final_.string(), error.message()));
-    temporary_.clear();
-  }
-
- private:
-  fs::path final_;
-  fs::path temporary_;
-};
 
 std::vector<std::string> views_of(const ImportOptions& options, const std::string& split) {
   std::vector<std::string> views;
@@ -118,17 +82,6 @@ void check_options(const ImportOptions& options) {
   };
   for (const auto& [split, labels] : options.label_files) check_split(split, labels.file);
   for (const auto& [split, file] : options.class_files) check_split(split, file);
-}
-
-// "store" for "store/", which would else be the name of nothing inside it.
-fs::path output_folder(const ImportOptions& options) {
-  fs::path output = options.output.lexically_normal();
-  if (!output.has_filename()) output = output.parent_path();
-  if (output.empty()) throw usage_error("the name of the store to create is empty");
-  if (fs::exists(fs::symlink_status(output)))
-    throw usage_error(
-        fmt::format("{}: already exists; remove it first or choose another name", output.string()));
-  return output;
 }
 
 std::vector<std::uint16_t> to_halves(const FeatureTable& table, const fs::path& source) {
@@ -315,7 +268,7 @@ class Importer {
 
 void import_store(const ImportOptions& options) {
   check_options(options);
-  AtomicFolder folder(output_folder(options));
+  NewStoreFolder folder(options.output);
   Importer(options, folder.path()).run();
   folder.commit();
 }

@@ -41,6 +41,19 @@ void refuse_duplicates(const std::vector<std::string>& names, const char* what,
       throw data_error(fmt::format("{}: the {} \"{}\" is listed twice", where, what, name));
 }
 
+std::size_t parse_dim(const json& dim, const std::string& where) {
+  if (!dim.is_number_unsigned() || dim == 0 || dim > kLargestDim)
+    throw data_error(fmt::format("{} must be a whole number from 1 to {}", where, kLargestDim));
+  return dim.get<std::size_t>();
+}
+
+// Of a view, as store.json lists it.
+bool is_name_in_store(std::string_view view, bool has_networks) {
+  const std::string_view network = network_of(view);
+  if (!has_networks) return is_view_name(view);
+  return is_view_name(network) && is_view_name(view.substr(network.size() + 1));
+}
+
 FeatureStore::Split parse_split(const json& object, const std::string& where) {
   if (!object.is_object())
     throw data_error(fmt::format("{}: must be an object with \"samples\" and \"classes\"", where));
@@ -61,6 +74,19 @@ bool is_view_name(std::string_view name) {
   };
   return !name.empty() && name.size() <= 200 && name.front() != '.' && name != "labels" &&
          name != kMeanView && std::ranges::all_of(name, allowed);
+}
+
+std::string_view network_of(std::string_view view) {
+  const std::size_t slash = view.find('/');
+  return slash == std::string_view::npos ? std::string_view() : view.substr(0, slash);
+}
+
+std::string view_of(std::string_view network, std::string_view view) {
+  return network.empty() ? std::string(view) : fmt::format("{}/{}", network, view);
+}
+
+bool is_mean_view(std::string_view view) {
+  return view == view_of(network_of(view), kMeanView);
 }
 
 bool is_split_name(std::string_view name) {
@@ -126,20 +152,26 @@ FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(fol
     throw data_error(
         fmt::format("{}: \"version\" must be 1, the only one this program reads", where));
 
-  const json dim = document.value("dim", json());
-  if (!dim.is_number_unsigned() || dim == 0 || dim > kLargestDim)
-    throw data_error(
-        fmt::format("{}: \"dim\" must be a whole number from 1 to {}", where, kLargestDim));
-  dim_ = dim.get<std::size_t>();
-
   views_ = required<std::vector<std::string>>(document, "views", where);
   if (views_.empty()) throw data_error(fmt::format("{}: \"views\" names no view", where));
-  for (const std::string& view : views_)
-    if (!is_view_name(view))
+  const json dim = document.value("dim", json());
+  const bool has_networks = dim.is_object();
+  for (const std::string& view : views_) {
+    if (!is_name_in_store(view, has_networks))
       throw data_error(
-          fmt::format("{}: \"{}\" cannot be the name of a view; use letters, digits, "
-                      "'_', '-' and '.', as in s84_r0_f0, but not \"labels\" or \"mean\"",
-                      where, view));
+          fmt::format("{}: \"{}\" cannot be the name of a view; use letters, digits, '_', '-' and "
+                      "'.', as in {}, but not \"labels\" or \"mean\"",
+                      where, view, has_networks ? "wrn/s84_r0_f0" : "s84_r0_f0"));
+    const std::string network(network_of(view));
+    if (std::ranges::find(networks_, network) != networks_.end()) continue;
+    networks_.push_back(network);
+    dims_.push_back(has_networks ? parse_dim(dim.value(network, json()),
+                                             fmt::format("{}: \"dim\" of \"{}\"", where, network))
+                                 : parse_dim(dim, fmt::format("{}: \"dim\"", where)));
+  }
+  if (has_networks && dim.size() != networks_.size())
+    throw data_error(fmt::format("{}: \"dim\" names {} networks, but \"views\" has views of {}",
+                                 where, dim.size(), networks_.size()));
   refuse_duplicates(views_, "view", where);
 
   const json splits = document.value("splits", json());
@@ -156,7 +188,24 @@ FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(fol
 }
 
 bool FeatureStore::has_view(std::string_view name) const {
-  return name == kMeanView || std::ranges::find(views_, name) != views_.end();
+  if (is_mean_view(name)) return std::ranges::find(networks_, network_of(name)) != networks_.end();
+  return std::ranges::find(views_, name) != views_.end();
+}
+
+std::size_t FeatureStore::dim(std::string_view view) const {
+  if (!has_view(view))
+    throw data_error(fmt::format("{}: has no view '{}'; it has {} views, {} to {}",
+                                 folder_.string(), view, views_.size(), views_.front(),
+                                 views_.back()));
+  const auto network = std::ranges::find(networks_, network_of(view));
+  return dims_[static_cast<std::size_t>(network - networks_.begin())];
+}
+
+std::vector<std::string> FeatureStore::views_of(std::string_view network) const {
+  std::vector<std::string> views;
+  std::ranges::copy_if(views_, std::back_inserter(views),
+                       [&](const std::string& view) { return network_of(view) == network; });
+  return views;
 }
 
 const FeatureStore::Split& FeatureStore::split(const std::string& name) const {
@@ -221,29 +270,27 @@ std::vector<std::vector<std::size_t>> FeatureStore::rows_by_class(const std::str
 
 FeatureRows FeatureStore::features(const std::string& split, const std::string& view) const {
   const std::size_t samples = this->split(split).samples;
-  if (!has_view(view))
-    throw data_error(fmt::format("{}: has no view '{}'; it has {} views, {} to {}",
-                                 folder_.string(), view, views_.size(), views_.front(),
-                                 views_.back()));
-  if (view == kMeanView) return mean_features(split);
-  return {view_file(split, view), samples, dim_};
+  const std::size_t dim = this->dim(view);
+  if (is_mean_view(view)) return mean_features(split, network_of(view));
+  return {view_file(split, view), samples, dim};
 }
 
-FeatureRows FeatureStore::mean_features(const std::string& split) const {
+FeatureRows FeatureStore::mean_features(const std::string& split, std::string_view network) const {
   const std::size_t samples = this->split(split).samples;
   std::vector<FeatureRows> views;
-  for (const std::string& view : views_) views.emplace_back(view_file(split, view), samples, dim_);
-  std::vector<float> means(samples * dim_);
-  std::vector<double> scratch(padded(dim_));
-  std::vector<double> sum(dim_);
+  for (const std::string& view : views_of(network)) views.push_back(features(split, view));
+  const std::size_t dim = views.front().dim();
+  std::vector<float> means(samples * dim);
+  std::vector<double> scratch(padded(dim));
+  std::vector<double> sum(dim);
   for (std::size_t row = 0; row < samples; ++row) {
     std::ranges::fill(sum, 0.0);
     for (const FeatureRows& view : views)
-      add_unit_row(view.element(), view.row(row), dim_, scratch.data(), sum.data());
-    std::ranges::transform(sum, means.begin() + static_cast<std::ptrdiff_t>(row * dim_),
+      add_unit_row(view.element(), view.row(row), dim, scratch.data(), sum.data());
+    std::ranges::transform(sum, means.begin() + static_cast<std::ptrdiff_t>(row * dim),
                            [](double value) { return static_cast<float>(value); });
   }
-  return {std::move(means), samples, dim_};
+  return {std::move(means), samples, dim};
 }
 
 void FeatureStore::refuse_output_inside(const std::string& flag,

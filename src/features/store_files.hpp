@@ -14,7 +14,8 @@
 namespace deepvoro {
 
 struct StoreDescription {
-  std::size_t dim = 0;
+  std::size_t dim = 0;                      // of all views
+  std::map<std::string, std::size_t> dims;  // by network, where views name theirs
   std::vector<std::string> views;
   std::map<std::string, FeatureStore::Split> splits;
   nlohmann::json provenance = nlohmann::json::object();

@@ -112,9 +112,10 @@ std::vector<Transform> eight_transforms(double b0) {
 
 void LoadedView::load(const std::string& split, const std::string& view) {
   const FeatureRows source = store_.features(split, view);
-  file_ = view == kMeanView
-              ? fmt::format("{}: split {}, mean of all views", store_.folder().string(), split)
+  file_ = is_mean_view(view)
+              ? fmt::format("{}: split {}, {} of all views", store_.folder().string(), split, view)
               : store_.view_file(split, view).string();
+  dim_ = source.dim();
   element_ = source.element();
   norms_.resize(source.rows());
   const std::size_t item = element_size(element_);

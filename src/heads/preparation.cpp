@@ -57,7 +57,7 @@ Error refused_row(const Preparation& preparation, const std::string& where,
 PreparedView::PreparedView(const FeatureStore& store, const std::string& split,
                            const std::string& view, Preparation preparation, unsigned threads,
                            std::size_t most_kept_bytes)
-    : view_(store, store.dim(), threads), preparation_(std::move(preparation)) {
+    : view_(store, store.dim(view), threads), preparation_(std::move(preparation)) {
   view_.load(split, view);
   if (rows() <= most_kept_bytes / (padded(dim()) * sizeof(double)))
     kept_ = Matrix<double>(rows(), dim());

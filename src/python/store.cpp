@@ -13,6 +13,7 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/features/import.hpp"
+#include "deepvoro/features/join.hpp"
 #include "deepvoro/features/store.hpp"
 #include "deepvoro/features/store_check.hpp"
 
@@ -41,6 +42,18 @@ py::array labels(const FeatureStore& store, const std::string& split) {
   const std::vector<std::size_t> all = store.labels(split);
   const auto count = static_cast<py::ssize_t>(all.size());
   return array_of(std::vector<std::int64_t>(all.begin(), all.end()), {count});
+}
+
+std::vector<std::string> networks(const FeatureStore& store) {
+  return store.networks().front().empty() ? std::vector<std::string>() : store.networks();
+}
+
+py::object dim(const FeatureStore& store) {
+  if (networks(store).empty()) return py::int_(store.dim(store.views().front()));
+  py::dict dims;
+  for (const std::string& network : networks(store))
+    dims[py::str(network)] = store.dim(view_of(network, kMeanView));
+  return dims;
 }
 
 py::dict splits(const FeatureStore& store) {
@@ -90,6 +103,14 @@ void create(const std::filesystem::path& output,
   import_store(options);
 }
 
+void join(const std::vector<std::pair<std::string, std::filesystem::path>>& stores,
+          const std::filesystem::path& output) {
+  std::vector<JoinPart> parts;
+  for (const auto& [network, store] : stores) parts.push_back({store, network});
+  const py::gil_scoped_release unlocked;
+  join_stores(parts, output);
+}
+
 }  // namespace
 
 void bind_store(py::module_& module) {
@@ -114,7 +135,11 @@ array([0, 0, 0])
       .def_property_readonly(
           "path", [](const FeatureStore& store) { return store.folder().string(); },
           "The folder, as it was given.")
-      .def_property_readonly("dim", &FeatureStore::dim, "Features of a sample.")
+      .def_property_readonly("dim", &dim,
+                             "Features of a sample; where the store has several networks, a dict "
+                             "with those of each.")
+      .def_property_readonly("networks", &networks,
+                             "Names of the networks; none where the store has but one.")
       .def_property_readonly("views", &FeatureStore::views, "Names of the views.")
       .def_property_readonly("splits", &splits,
                              "For each split its number of samples and the names of its classes.")
@@ -142,6 +167,8 @@ array([0, 0, 0])
   module.def("create_store", &create, py::arg("output"), py::arg("sources"), py::arg("label_files"),
              py::arg("class_files"), py::arg("features_name"), py::arg("labels_name"),
              py::arg("dtype"), py::arg("note"), "Writes a store; see deepvoro.create_store.");
+  module.def("join_stores", &join, py::arg("stores"), py::arg("output"),
+             "Writes a store; see deepvoro.join_stores.");
 }
 
 }  // namespace deepvoro::python

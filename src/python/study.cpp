@@ -172,7 +172,7 @@ py::dict tuning(const FeatureStore& store, const std::string& method,
   py::list pldas;
   for (const TriedPlda& tried : result.pldas)
     pldas.append(py::dict(
-        py::arg("shrink_within") = tried.plda.shrink_within,
+        py::arg("network") = tried.network, py::arg("shrink_within") = tried.plda.shrink_within,
         py::arg("shrink_between") = tried.plda.shrink_between, py::arg("kappa") = tried.plda.kappa,
         py::arg("val_accuracy") = tried.val_accuracy, py::arg("chosen") = tried.is_chosen));
   return py::dict(py::arg("transforms") = transforms, py::arg("surrogates") = surrogates,

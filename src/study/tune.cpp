@@ -89,6 +89,14 @@ std::vector<Surrogate> surrogates_of(const Tuning& request) {
   return surrogates;
 }
 
+std::vector<std::string> networks_of(const std::vector<std::string>& views) {
+  std::vector<std::string> networks;
+  for (const std::string& view : views)
+    if (std::ranges::find(networks, network_of(view)) == networks.end())
+      networks.emplace_back(network_of(view));
+  return networks;
+}
+
 void check_store(const FeatureStore& store, const Tuning& request) {
   if (!store.has_split(kSplit))
     throw data_error(fmt::format("{}: has no split 'val', which tuning chooses on; add it",
@@ -118,7 +126,9 @@ Tuning normalised(const FeatureStore& store, Tuning request) {
     request.views = {store.views().front()};
   if (request.views.empty()) {
     request.views = store.views();
-    if (request.method == Method::plda) request.views.emplace_back(kMeanView);
+    if (request.method == Method::plda)
+      for (const std::string& network : store.networks())
+        request.views.push_back(view_of(network, kMeanView));
   }
   check_store(store, request);
   return request;
@@ -166,8 +176,8 @@ class Tuner {
   TuningResult run();
 
  private:
-  [[nodiscard]] Plda choose_plda(TuningResult& result);
-  void rank_transforms(TuningResult& result, const Geometry& geometry);
+  [[nodiscard]] Plda choose_plda(TuningResult& result, const std::string& network);
+  void rank_transforms(TuningResult& result);
   void choose_surrogates(TuningResult& result);
   void write(const TuningResult& result) const;
 
@@ -193,6 +203,8 @@ class Tuner {
   std::vector<Transform> transforms_;
   std::vector<Surrogate> surrogates_;
   std::vector<Plda> pldas_;
+  std::vector<std::string> networks_;  // of the views
+  std::vector<Geometry> geometries_;   // of the networks, before surrogates are chosen
   std::size_t top_k_;
   EpisodeList episodes_;
   Arena arena_;
@@ -212,6 +224,7 @@ Tuner::Tuner(const FeatureStore& store, const Tuning& request, std::filesystem::
       transforms_(transforms_of(request_)),
       surrogates_(surrogates_of(request_)),
       pldas_(pldas_of(request_)),
+      networks_(networks_of(request_.views)),
       top_k_(request_.top_k.value_or(std::min(default_top_k(request_.method), transforms_.size()))),
       episodes_(draw_episodes(store, kSplit, request_.plan)),
       // Any positive alpha keeps the order of a single member's distances.
@@ -221,7 +234,7 @@ Tuner::Tuner(const FeatureStore& store, const Tuning& request, std::filesystem::
       cost_of_all_(static_cast<double>(request_.views.size()) *
                        (cost(transforms_.size(), transforms_.size()) +
                         (surrogates_.empty() ? 0 : cost(top_k_ * surrogates_.size(), top_k_))) +
-                   cost(pldas_.size(), pldas_.size())) {}
+                   static_cast<double>(networks_.size()) * cost(pldas_.size(), pldas_.size())) {}
 
 Counts Tuner::correct(const Pool& members, std::size_t passes) {
   const double step_cost = cost(members.size(), passes);
@@ -244,24 +257,29 @@ Counts Tuner::correct(const Pool& members, std::size_t passes) {
   return counts;
 }
 
-Plda Tuner::choose_plda(TuningResult& result) {
+Plda Tuner::choose_plda(TuningResult& result, const std::string& network) {
   const Transform square_root{.lambda = 0.5, .is_signed = request_.is_signed};
   Pool members;
-  for (const Plda& plda : pldas_) members.push_back({std::string(kMeanView), square_root, plda});
+  for (const Plda& plda : pldas_)
+    members.push_back({view_of(network, kMeanView), square_root, plda});
   const Counts counts = correct(members, members.size());
-  for (std::size_t i = 0; i < pldas_.size(); ++i)
-    result.pldas.push_back({pldas_[i], percent(counts[i])});
   const auto best = static_cast<std::size_t>(std::ranges::max_element(counts) - counts.begin());
-  result.pldas[best].is_chosen = true;
+  for (std::size_t i = 0; i < pldas_.size(); ++i)
+    result.pldas.push_back({network, pldas_[i], percent(counts[i]), i == best});
   return pldas_[best];
 }
 
-void Tuner::rank_transforms(TuningResult& result, const Geometry& geometry) {
+void Tuner::rank_transforms(TuningResult& result) {
+  const auto geometry_of = [&](const std::string& view) -> const Geometry& {
+    const auto network = std::ranges::find(networks_, network_of(view));
+    return geometries_[static_cast<std::size_t>(network - networks_.begin())];
+  };
   std::vector<Counts> of_views;
   Counts sums(transforms_.size());
   for (const std::string& view : request_.views) {
     Pool members;
-    for (const Transform& transform : transforms_) members.push_back({view, transform, geometry});
+    for (const Transform& transform : transforms_)
+      members.push_back({view, transform, geometry_of(view)});
     of_views.push_back(correct(members, members.size()));
     std::ranges::transform(sums, of_views.back(), sums.begin(), std::plus{});
   }
@@ -273,7 +291,7 @@ void Tuner::rank_transforms(TuningResult& result, const Geometry& geometry) {
   if (!surrogates_.empty()) return;
   for (std::size_t v = 0; v < request_.views.size(); ++v)
     for (std::size_t k = 0; k < top_k_; ++k)
-      add_member(result, {request_.views[v], transforms_[order[k]], geometry},
+      add_member(result, {request_.views[v], transforms_[order[k]], geometry_of(request_.views[v])},
                  of_views[v][order[k]]);
 }
 
@@ -309,7 +327,9 @@ void Tuner::choose_surrogates(TuningResult& result) {
 TuningResult Tuner::run() {
   TuningResult result{.top_k = top_k_, .resumed_steps = log_.steps().size()};
   try {
-    rank_transforms(result, pldas_.empty() ? Geometry(Voronoi{}) : choose_plda(result));
+    for (const std::string& network : networks_)
+      geometries_.push_back(pldas_.empty() ? Geometry(Voronoi{}) : choose_plda(result, network));
+    rank_transforms(result);
     if (!surrogates_.empty()) choose_surrogates(result);
   } catch (...) {
     // Nothing to go on from, and it would stand in the way of a better command.
@@ -339,12 +359,16 @@ void Tuner::write(const TuningResult& result) const {
                                     {"val_accuracy", tried.val_accuracy},
                                     {"chosen", tried.is_chosen}});
   if (!result.pldas.empty()) tuning["plda"] = ordered_json::array();
-  for (const TriedPlda& tried : result.pldas)
-    tuning["plda"].push_back({{"shrink_within", tried.plda.shrink_within},
-                              {"shrink_between", tried.plda.shrink_between},
-                              {"kappa", tried.plda.kappa},
-                              {"val_accuracy", tried.val_accuracy},
-                              {"chosen", tried.is_chosen}});
+  for (const TriedPlda& tried : result.pldas) {
+    ordered_json entry = ordered_json::object();
+    if (!tried.network.empty()) entry["network"] = tried.network;
+    entry["shrink_within"] = tried.plda.shrink_within;
+    entry["shrink_between"] = tried.plda.shrink_between;
+    entry["kappa"] = tried.plda.kappa;
+    entry["val_accuracy"] = tried.val_accuracy;
+    entry["chosen"] = tried.is_chosen;
+    tuning["plda"].push_back(std::move(entry));
+  }
   ordered_json members = to_json(result.members);
   for (std::size_t i = 0; i < members.size(); ++i)
     members[i]["val_accuracy"] = result.member_val_accuracy[i];

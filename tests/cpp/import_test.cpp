@@ -33,7 +33,7 @@ class Import : public ::testing::Test {
 TEST_F(Import, MakesAStoreThatOpens) {
   import_store(options());
   const FeatureStore store(folder_.path() / "store");
-  EXPECT_EQ(store.dim(), 3U);
+  EXPECT_EQ(store.dim(store.views().front()), 3U);
   EXPECT_EQ(store.views(), std::vector<std::string>{"v"});
   EXPECT_EQ(store.split("base").classes, (std::vector<std::string>{"2", "5"}));
   EXPECT_EQ(store.labels("base"), (std::vector<std::size_t>{1, 0, 1, 0}));

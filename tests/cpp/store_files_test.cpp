@@ -40,7 +40,7 @@ TEST(StoreFiles, WhatIsWrittenIsReadBack) {
                                           .splits = {{"novel", {3, {"cat", "dog"}}}},
                                           .provenance = {{"made", "by a test"}}});
   const FeatureStore store(folder.path());
-  EXPECT_EQ(store.dim(), 4U);
+  EXPECT_EQ(store.dim(store.views().front()), 4U);
   EXPECT_EQ(store.views(), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(store.split("novel").classes, (std::vector<std::string>{"cat", "dog"}));
   EXPECT_EQ(store.labels("novel"), (std::vector<std::size_t>{1, 0, 1}));

@@ -75,7 +75,7 @@ class SmallStore : public ::testing::Test {
 TEST_F(SmallStore, SaysWhatItHolds) {
   const FeatureStore store = open();
   EXPECT_EQ(store.folder(), folder_.path());
-  EXPECT_EQ(store.dim(), 2U);
+  EXPECT_EQ(store.dim(store.views().front()), 2U);
   EXPECT_EQ(store.views(), (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(store.has_view("b"));
   EXPECT_FALSE(store.has_view("c"));

@@ -46,8 +46,10 @@ class Store:
         return np.load(self.folder / split / "labels.npy")
 
     def features(self, split, view):
-        if view == "mean":
-            return sum(transform(self.features(split, view), 1, 0, 1) for view in self.views)
+        network, slash, name = view.rpartition("/")
+        if name == "mean":
+            of_network = [other for other in self.views if other.rpartition("/")[:2] == (network, slash)]
+            return sum(transform(self.features(split, other), 1, 0, 1) for other in of_network)
         return np.load(self.folder / split / f"{view}.npy").astype(np.float64)
 
     def transformed(self, split, member):

@@ -51,10 +51,10 @@ def test_every_method_has_a_result_chosen_on_val(folder):
     for shots in (1, 5):
         vd = result(folder[1], f"vd-{shots}.json")
         assert vd["split"] == "novel" and vd["members"] == 1
-        for method in ("deepvoro", "deepvoro++"):
+        for method in ("deepvoro", "deepvoro++", "plda"):
             tuned = result(folder[1], f"{method}-{shots}.json")
             assert tuned["method"] == method and tuned["scheme"] == "guided" and tuned["episodes"] == 30
-            assert {member["view"] for member in tuned["pool"]} <= {"s32_r0_f0", "s36_r0_f1"}
+            assert {member["view"] for member in tuned["pool"]} <= {"s32_r0_f0", "s36_r0_f1", "mean"}
 
 
 def test_each_view_stands_alone(folder):
@@ -71,6 +71,24 @@ def test_what_is_there_is_not_made_again(folder):
     process = photographs(pictures, results, "train", "extract", "table", SHOTS="1")
     assert process.returncode == 0, process.stderr
     assert before == {name: (results / name).stat().st_mtime_ns for name in before}
+
+
+def test_networks_of_several_folders_are_joined(folder, tmp_path):
+    pictures, first = folder
+    process = photographs(pictures, tmp_path / "small", "train", "extract", VIEWS="s32_r0_f0", AVERAGE="0", FIRST_STRIDE="1")
+    assert process.returncode == 0, process.stderr
+    process = photographs(pictures, tmp_path / "small", "join", NETWORKS=str(first), SHOTS="1")
+    assert process.returncode == 0, process.stderr
+    pool = result(tmp_path / "small", "joined-plda-1.pool.json")["members"]
+    views = ["small/s32_r0_f0", f"{first.name}/s32_r0_f0", f"{first.name}/s36_r0_f1", "small/mean", f"{first.name}/mean"]
+    assert {member["view"] for member in pool} == set(views)
+    joined = result(tmp_path / "small", "joined-plda-1.json")
+    assert joined["scheme"] == "guided" and joined["split"] == "novel" and 1 <= joined["members"] <= len(pool)
+
+
+def test_join_asks_for_networks(tmp_path):
+    process = photographs(tmp_path, tmp_path / "out", "join", NETWORKS="")
+    assert process.returncode == 2 and process.stderr.count("\n") == 1 and "set NETWORKS" in process.stderr
 
 
 @pytest.mark.parametrize(("stage", "settings", "word"), [("trian", {}, "trian"), ("train", {"PRESET": "cars"}, "cars")])

@@ -15,7 +15,7 @@ namespace deepvoro {
 // The same samples seen in several views.
 struct ViewedSamples {
   std::vector<std::string> views;
-  std::vector<MatrixView<const float>> rows;  // [views] of [samples x dim]
+  std::vector<MatrixView<const float>> rows;  // [views] of [samples x dim], dim that of a network
   std::span<const std::size_t> labels;        // [samples], class of each
   std::size_t classes = 0;
 };
@@ -44,12 +44,14 @@ class FittedEnsemble {
                  unsigned threads) const;
 
  private:
+  void check_base(const ViewedSamples& base) const;
   void influence_of_block(std::span<const MatrixView<const float>> queries, std::size_t begin,
                           std::size_t end, MatrixView<double> out) const;
 
-  std::size_t dim_;
   std::size_t classes_;
-  std::size_t views_ = 0;
+  std::vector<std::string> views_;
+  std::vector<std::size_t> dims_;   // of the views
+  std::vector<std::string> means_;  // that members see, the views behind the others
   Influence influence_;
   std::vector<std::unique_ptr<Group>> groups_;
 };

@@ -20,9 +20,15 @@ enum class ElementType { float16, float32 };
   return type == ElementType::float16 ? 2 : 4;
 }
 
-// The view that no store has and every store can show: the sum over its views of rows of unit
-// length.
+// The view that no store has and every store can show for each of its networks: the sum over the
+// views of the network of rows of unit length.
 inline constexpr std::string_view kMeanView = "mean";
+
+// Views of a store of several networks are named NETWORK/VIEW. The network of a view is empty where
+// there is but one.
+[[nodiscard]] std::string_view network_of(std::string_view view);
+[[nodiscard]] std::string view_of(std::string_view network, std::string_view view);
+[[nodiscard]] bool is_mean_view(std::string_view view);
 
 // The features of one split in one view, as they lie in the file: mapped, never copied whole. Those
 // of the mean view are in memory.
@@ -66,13 +72,18 @@ class FeatureStore {
   explicit FeatureStore(std::filesystem::path folder);
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
-  [[nodiscard]] std::size_t dim() const { return dim_; }
+  // The networks, by the order of their first views; a single nameless one where views name none.
+  [[nodiscard]] const std::vector<std::string>& networks() const { return networks_; }
+  // Of a view or of the mean of a network; throws a data error that names the views there are.
+  [[nodiscard]] std::size_t dim(std::string_view view) const;
   [[nodiscard]] const std::vector<std::string>& views() const { return views_; }
+  // Those of one network.
+  [[nodiscard]] std::vector<std::string> views_of(std::string_view network) const;
   [[nodiscard]] const std::map<std::string, Split>& splits() const { return splits_; }
   [[nodiscard]] const std::string& provenance_json() const { return provenance_json_; }
 
   [[nodiscard]] bool has_split(const std::string& name) const { return splits_.contains(name); }
-  // Also of the mean view.
+  // Also of the mean view of a network.
   [[nodiscard]] bool has_view(std::string_view name) const;
   [[nodiscard]] const Split& split(const std::string& name) const;
   // The split that is meant where none is named: the only one, or novel.
@@ -94,15 +105,16 @@ class FeatureStore {
   // place of one of its own. `flag` names it.
   void refuse_output_inside(const std::string& flag, const std::filesystem::path& file) const;
 
-  // SHA-256 of what `sha256sum store.json */*.npy` prints for the files of this store, the lines
-  // sorted by path: one name for all that an evaluation can depend on.
+  // SHA-256 of what `sha256sum store.json */*.npy */*/*.npy` prints for the files of this store,
+  // the lines sorted by path: one name for all that an evaluation can depend on.
   [[nodiscard]] std::string sha256(unsigned threads) const;
 
  private:
-  [[nodiscard]] FeatureRows mean_features(const std::string& split) const;
+  [[nodiscard]] FeatureRows mean_features(const std::string& split, std::string_view network) const;
 
   std::filesystem::path folder_;
-  std::size_t dim_ = 0;
+  std::vector<std::string> networks_;
+  std::vector<std::size_t> dims_;  // of the networks
   std::vector<std::string> views_;
   std::map<std::string, Split> splits_;
   std::string provenance_json_;

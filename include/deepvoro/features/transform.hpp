@@ -42,7 +42,7 @@ class LoadedView {
   void load(const std::string& split, const std::string& view);
 
   [[nodiscard]] std::size_t rows() const { return norms_.size(); }
-  [[nodiscard]] std::size_t dim() const { return store_.dim(); }
+  [[nodiscard]] std::size_t dim() const { return dim_; }
   [[nodiscard]] ElementType element() const { return element_; }
   [[nodiscard]] double norm(std::size_t row) const { return norms_[row]; }
   [[nodiscard]] const std::string& file() const { return file_; }
@@ -59,6 +59,7 @@ class LoadedView {
   std::size_t block_columns_;
   unsigned threads_;
   std::string file_;
+  std::size_t dim_ = 0;
   ElementType element_ = ElementType::float32;
   std::vector<double> norms_;
   Matrix<std::byte> blocks_;

@@ -34,7 +34,7 @@ struct Tuning {
   TuningGrid grid;
   std::optional<std::size_t> top_k;  // transformations to take: 8, or 2 for deepvoro++
   std::vector<std::string> views;    // empty: every view of the store, for vd the first; for plda
-                                     // also their mean
+                                     // also the mean of each network
   bool is_signed = false;
   unsigned threads = 1;
 };
@@ -51,8 +51,9 @@ struct TriedSurrogate {
   bool is_chosen = false;
 };
 
-// By the accuracy of the mean view alone, with lambda 0.5.
+// By the accuracy of the mean view of a network alone, with lambda 0.5.
 struct TriedPlda {
+  std::string network;  // empty where views name none
   Plda plda;
   double val_accuracy = 0;
   bool is_chosen = false;
@@ -61,7 +62,7 @@ struct TriedPlda {
 struct TuningResult {
   std::vector<TriedTransform> transforms;  // best first; the first `top_k` are chosen
   std::vector<TriedSurrogate> surrogates;  // by R, then beta; empty unless the method is deepvoro++
-  std::vector<TriedPlda> pldas;            // one is chosen; empty unless the method is plda
+  std::vector<TriedPlda> pldas;            // one of each network is chosen; empty unless it is plda
   std::size_t top_k = 0;
   Pool members;
   std::vector<double> member_val_accuracy;
