@@ -91,13 +91,16 @@ def main():
         640: make_store(DATA / "plda-640", {"novel": (20, 600), "base": (64, 100)}, view_count=MEMBERS),
         2048: make_store(DATA / "plda-2048", {"novel": (20, 100), "base": (64, 100)}, dim=2048),
     }
-    print("\n| dimensions | statistics of a member, one core | NumPy | times | shots | vd member | plda member | of vd |")
-    print("|" + " --- |" * 8)
+    print("\n| dimensions | statistics of a member, one core | NumPy | times | shots | vd member | plda member | "
+          "1000 more episodes: vd | plda | of vd |")
+    print("|" + " --- |" * 10)
     for dim, store in stores.items():
         for shots in (1, 5):
             in_numpy, times = measured(store, shots)
             print(f"| {dim} | {times['statistics']:.2f} s | {in_numpy:.2f} s | {in_numpy / times['statistics']:.1f} | {shots} | "
-                  f"{1e3 * times['vd']:.1f} ms | {1e3 * times['plda']:.1f} ms | {times['plda'] / times['vd']:.2f} |", flush=True)
+                  f"{1e3 * times['vd']:.1f} ms | {1e3 * times['plda']:.1f} ms | {1e3 * times['vd_more']:.1f} ms | "
+                  f"{1e3 * times['plda_more']:.1f} ms | {times['plda_more'] / times['vd_more']:.2f} |", flush=True)
+    print("\nA member on 2000 episodes; the plda member includes mapping all rows of the split once. Scores are compared first.")
 
 
 if __name__ == "__main__":
