@@ -15,10 +15,10 @@
 namespace deepvoro {
 namespace {
 
-using testing::expect_error;
-using testing::Rows;
-using testing::TemporaryFolder;
-using testing::write_store;
+using test::expect_error;
+using test::Rows;
+using test::TemporaryFolder;
+using test::write_store;
 
 class TwoNetworks : public ::testing::Test {
  protected:
