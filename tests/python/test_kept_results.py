@@ -50,3 +50,15 @@ def test_the_figure_is_drawn_from_the_files(tmp_path):
     subprocess.run([sys.executable, REPOSITORY / "scripts/figures/cub.py", BIRDS, drawn], check=True)
     assert "1-shot, novel" in words_of(drawn)
     assert words_of(drawn) == words_of(BIRDS / "birds.svg")
+
+
+def test_the_document_has_the_accuracies_of_several_networks():
+    section = (REPOSITORY / "docs/RESULTS.md").read_text().split("### Several networks")[1].split("\n### ")[0]
+    for name, first_words in (("plda-resnet18", "| `r18-b`"), ("plda-joined", "| **all eight**")):
+        row = next(line for line in section.splitlines() if line.startswith(first_words))
+        kept = [birds(name, shots) for shots in (1, 5)]
+        written = re.findall(r"(\d+\.\d+ ± \d+\.\d+)\D+(\d+) of", row)
+        assert written == [(f"{one['accuracy']:.2f} ± {one['ci95']:.2f}", str(one["members"])) for one in kept]
+        for one in kept:
+            assert one["scheme"] == "guided" and one["episodes"] == len(one["episode_accuracy"]) == 2000
+            assert abs(sum(one["episode_accuracy"]) / 2000 - one["accuracy"]) < 1e-9
