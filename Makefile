@@ -67,7 +67,7 @@ coverage: packages-coverage
 	cmake --preset coverage
 	cmake --build build-coverage -j $(JOBS) --target deepvoro_tests
 	scripts/run_in_shards.sh $(JOBS) build-coverage/bin/deepvoro_tests
-	gcovr --root . --filter src/ --filter include/ --exclude 'src/(cli|python)/' --print-summary build-coverage
+	cd build-coverage && gcovr --root .. --filter ../src/ --filter ../include/ --exclude '../src/(cli|python)/' --print-summary .
 
 faults: packages-test
 	/usr/bin/python3 tests/faults/run.py
