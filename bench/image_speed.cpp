@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/core/files.hpp"
+#include "core/files.hpp"
 #include "deepvoro/image/decode.hpp"
-#include "deepvoro/image/resize.hpp"
+#include "image/resize.hpp"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/image/dataset.hpp"
-#include "deepvoro/image/resize.hpp"
+#include "image/dataset.hpp"
+#include "image/resize.hpp"
 
 namespace deepvoro {
 namespace {

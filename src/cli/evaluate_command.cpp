@@ -203,9 +203,9 @@ void add_evaluate_command(CLI::App& program) {
   app->add_option("--view", command->view, "view of vd and of heads, instead of the first");
   app->add_option("--lr", command->lr,
                   "logistic regression of deepvoro--: voronoi (default) or power");
-  app->add_option("--epochs", series.epochs,
-                  fmt::format("of power-lr, voronoi-lr and deepvoro-- (default {})",
-                              LogisticHead::kDefaultEpochs))
+  app->add_option(
+         "--epochs", series.epochs,
+         fmt::format("of power-lr, voronoi-lr and deepvoro-- (default {})", kDefaultLogisticEpochs))
       ->check(whole_number());
   app->add_option("--normalisation", command->normalisation,
                   "of simpleshot: un, l2n or cl2n (default), centered and of unit length");

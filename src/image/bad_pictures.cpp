@@ -1,4 +1,4 @@
-#include "deepvoro/image/bad_pictures.hpp"
+#include "image/bad_pictures.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "deepvoro/image/dataset.hpp"
+#include "image/dataset.hpp"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@
 #include <string_view>
 #include <utility>
 
+#include "core/files.hpp"
 #include "core/sha256.hpp"
 #include "datasets/picture_source.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 #include "deepvoro/core/parallel.hpp"
 
 namespace deepvoro {

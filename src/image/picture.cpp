@@ -9,8 +9,8 @@
 #include "core/sha256.hpp"
 #include "datasets/picture_source.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/image/dataset.hpp"
 #include "deepvoro/image/decode.hpp"
+#include "image/dataset.hpp"
 
 namespace deepvoro {
 namespace {

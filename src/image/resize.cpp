@@ -1,4 +1,4 @@
-#include "deepvoro/image/resize.hpp"
+#include "image/resize.hpp"
 
 #include <fmt/format.h>
 

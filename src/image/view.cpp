@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/image/resize.hpp"
+#include "image/resize.hpp"
 
 namespace deepvoro {
 namespace {

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/files.hpp"
 #include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 #include "deepvoro/core/version.hpp"
 #include "features/json_fields.hpp"
 

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/features/npy.hpp"
-#include "deepvoro/image/dataset.hpp"
 #include "deepvoro/image/view.hpp"
 #include "deepvoro/study/evaluate.hpp"
+#include "features/npy.hpp"
 #include "features/store_files.hpp"
+#include "image/dataset.hpp"
 
 namespace deepvoro {
 namespace {

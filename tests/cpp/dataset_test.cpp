@@ -1,4 +1,4 @@
-#include "deepvoro/image/dataset.hpp"
+#include "image/dataset.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 
 #include "core/sha256.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/image/bad_pictures.hpp"
 #include "expect_error.hpp"
+#include "image/bad_pictures.hpp"
 #include "test_pictures.hpp"
 #include "test_store.hpp"
 

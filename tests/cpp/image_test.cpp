@@ -5,9 +5,9 @@
 #include <set>
 #include <string>
 
-#include "deepvoro/image/resize.hpp"
 #include "deepvoro/image/view.hpp"
 #include "expect_error.hpp"
+#include "image/resize.hpp"
 #include "image/resize_kernels.hpp"
 #include "test_pictures.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
+#include "core/matrix.hpp"
 
 // Files and feature stores for tests, written without the library's own writers.
 namespace deepvoro::testing {

@@ -356,7 +356,7 @@ def test_wrong_usage_is_told(deepvoro, pictures, model, tmp_path, flags, code, w
 
 
 def test_missing_library_is_told(deepvoro, pictures, model, tmp_path):
-    shutil.copy(LIBRARIES / "libdeepvoro.so.0", tmp_path)
+    shutil.copy(LIBRARIES / "libdeepvoro.so.0.2", tmp_path)
     environment = {"LD_LIBRARY_PATH": str(tmp_path)}
     process = deepvoro("extract", pictures, "--model", model[0], "--out", tmp_path / "store", env=environment)
     assert process.returncode == 3, process.stderr

@@ -165,7 +165,7 @@ print([line for line in files("deepvoro") if line.name == "WHEEL"][0].read_text(
     about, names, wheel = run_installed(installed, code).split("\n", 2)
     summary = "Few-shot classification by cluster-induced Voronoi diagrams"
     assert re.sub("[ ()]", "", about) == re.sub("[ ()]", "", f"{version}|MIT|numpy>=1.20|{summary}")
-    assert {"__init__.py", "_core.pyi", "py.typed", "libdeepvoro.so.0"} <= set(ast.literal_eval(names))
+    assert {"__init__.py", "_core.pyi", "py.typed", "libdeepvoro.so.0.2"} <= set(ast.literal_eval(names))
     assert "Root-Is-Purelib: false" in wheel
 
 

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/image/bad_pictures.hpp"
-#include "deepvoro/image/dataset.hpp"
 #include "deepvoro/image/decode.hpp"
-#include "deepvoro/image/resize.hpp"
 #include "deepvoro/image/view.hpp"
+#include "image/bad_pictures.hpp"
+#include "image/dataset.hpp"
+#include "image/resize.hpp"
 
 namespace {
 

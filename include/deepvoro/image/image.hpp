@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "deepvoro/core/export.hpp"
+
 namespace deepvoro {
 
 // The pixels of a picture: RGB, 3 bytes per pixel, row by row from the top, no gaps.
@@ -16,11 +18,12 @@ struct Image {
 };
 
 // Quarter turns are counterclockwise, as Pillow's rotate(90); any number, negative ones clockwise.
-[[nodiscard]] Image rotated(const Image& image, int quarter_turns);
-[[nodiscard]] Image flipped(const Image& image);  // left and right change places
-[[nodiscard]] Image cropped(const Image& image, std::size_t left, std::size_t top,
-                            std::size_t width, std::size_t height);
+[[nodiscard]] DEEPVORO_API Image rotated(const Image& image, int quarter_turns);
+[[nodiscard]] DEEPVORO_API Image flipped(const Image& image);  // left and right change places
+[[nodiscard]] DEEPVORO_API Image cropped(const Image& image, std::size_t left, std::size_t top,
+                                         std::size_t width, std::size_t height);
 // The middle; a margin that cannot be halved is split as torchvision's CenterCrop does.
-[[nodiscard]] Image central_crop(const Image& image, std::size_t width, std::size_t height);
+[[nodiscard]] DEEPVORO_API Image central_crop(const Image& image, std::size_t width,
+                                              std::size_t height);
 
 }  // namespace deepvoro

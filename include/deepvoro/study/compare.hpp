@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/core/export.hpp"
 #include "deepvoro/episodes/episode.hpp"
 #include "deepvoro/episodes/significance.hpp"
 #include "deepvoro/episodes/statistics.hpp"
@@ -30,10 +31,11 @@ struct RecordedResult {
 };
 
 // The results in a file that `evaluate --json` wrote: one, or a list of them.
-[[nodiscard]] std::vector<RecordedResult> read_results(const std::filesystem::path& file);
+[[nodiscard]] DEEPVORO_API std::vector<RecordedResult> read_results(
+    const std::filesystem::path& file);
 
 // Two results on the very same episodes.
-struct Comparison {
+struct DEEPVORO_API Comparison {
   RecordedResult a;
   RecordedResult b;
   Estimate accuracy_a;
@@ -47,17 +49,19 @@ struct Comparison {
 };
 
 // Throws a data error that names what differs when the episodes are not the same.
-[[nodiscard]] Comparison compare(const RecordedResult& a, const RecordedResult& b);
+[[nodiscard]] DEEPVORO_API Comparison compare(const RecordedResult& a, const RecordedResult& b);
 
 // Every result of a file with the first one of the same number of shots.
-[[nodiscard]] std::vector<Comparison> compare_within(const std::filesystem::path& file);
+[[nodiscard]] DEEPVORO_API std::vector<Comparison> compare_within(
+    const std::filesystem::path& file);
 
 // Every result of file b with the one of file a that has the same number of shots. Where a has
 // several of them: with all, if b has one, or else with the one of the same method. Throws a data
 // error when a result of b has no partner.
-[[nodiscard]] std::vector<Comparison> compare_files(const std::filesystem::path& a,
-                                                    const std::filesystem::path& b);
+[[nodiscard]] DEEPVORO_API std::vector<Comparison> compare_files(const std::filesystem::path& a,
+                                                                 const std::filesystem::path& b);
 
-void write_comparisons(std::span<const Comparison> comparisons, const std::filesystem::path& file);
+DEEPVORO_API void write_comparisons(std::span<const Comparison> comparisons,
+                                    const std::filesystem::path& file);
 
 }  // namespace deepvoro

@@ -4,15 +4,11 @@
 #include <span>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
-#include "deepvoro/heads/head.hpp"
+#include "core/matrix.hpp"
+#include "deepvoro/heads/logistic_kind.hpp"
+#include "heads/head.hpp"
 
 namespace deepvoro {
-
-enum class LogisticKind {
-  power,    // W and b are free: a Power diagram
-  voronoi,  // b_k = -|W_k|^2/4 in every iteration: a Voronoi diagram with centers W_k/2
-};
 
 // Mean cross-entropy of softmax(W.z + b) over some labelled rows.
 template <class Real>
@@ -73,9 +69,7 @@ class LogisticTraining {
 // b_k. Rows of fewer than 64 dimensions are trained on in double, longer ones in float32.
 class LogisticHead {
  public:
-  static constexpr std::size_t kDefaultEpochs = 20;
-
-  explicit LogisticHead(LogisticKind kind, std::size_t epochs = kDefaultEpochs)
+  explicit LogisticHead(LogisticKind kind, std::size_t epochs = kDefaultLogisticEpochs)
       : epochs_(epochs), in_float_(kind), in_double_(kind) {}
 
   void fit(const Support& support);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/image/dataset.hpp"
+#include "image/dataset.hpp"
 
 namespace deepvoro {
 
