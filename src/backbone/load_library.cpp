@@ -40,9 +40,8 @@ const BackboneLibrary* load() {
   // Never closed: LibTorch cannot be unloaded.
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
-    throw data_error(
-        fmt::format("{}: cannot be loaded: {}; apt-get install libtorch-dev, or build again",
-                    file.string(), last_failure()));
+    throw data_error(fmt::format("networks need LibTorch: apt-get install {} ({})",
+                                 DEEPVORO_TORCH_PACKAGE, last_failure()));
   void* symbol = ::dlsym(library, kFactoryName);
   if (symbol == nullptr)
     throw data_error(fmt::format("{}: is of another version; build again", file.string()));
