@@ -10,18 +10,23 @@
 #   make bench-pictures   JPEG decode plus resize against Pillow
 #   make bench-extract  networks on the CPU against PyTorch
 #   make bench-classifier   predictions against scikit-learn
+#   make docs    the reference of the C++ library, build/docs/html/index.html
+#   make deb     a Debian package in build/, with program, library, headers, Python package and documents
+#   make test-deb   installs that package in a bare Debian and uses it (as root)
+#   make wheel   the Python package as a wheel in build/wheel
 #   make pipeline-quickdraw     from drawings to a table: train a network, extract features, tune, evaluate
 #   make pipeline-doublemnist   from digits to features in the plane, and accuracies
 .PHONY: build demo test test-release test-debug test-asan test-tsan test-clang lint coverage faults bench bench-pictures bench-extract \
-        bench-classifier pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-lint \
-        packages-coverage packages-bench packages-bench-extract packages-pipeline clean
+        bench-classifier docs deb test-deb wheel pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-lint \
+        packages-coverage packages-bench packages-bench-extract packages-pipeline packages-docs packages-deb packages-wheel clean
 
 PROGRAM_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
                     libhdf5-dev libeigen3-dev libzip-dev libarchive-dev libcli11-dev libjpeg62-turbo-dev libpng-dev
 BUILD_PACKAGES := $(PROGRAM_PACKAGES) libtorch-dev pybind11-dev python3-dev python3-numpy
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev python3 python3-pytest \
                  python3-h5py python3-scipy python3-sklearn python3-joblib python3-pandas python3-matplotlib \
-                 python3-pil python3-torch python3-pip python3-setuptools python3-wheel libopenblas0-pthread
+                 python3-pil python3-torch python3-pip python3-setuptools python3-wheel libopenblas0-pthread \
+                 doxygen groff-base binutils
 LINT_PACKAGES := $(PROGRAM_PACKAGES) pybind11-dev python3-dev clang-format clang-tidy python3
 COVERAGE_PACKAGES := $(TEST_PACKAGES) gcovr
 BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn python3-pil \
@@ -29,6 +34,9 @@ BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn python
 # Debian's npm has hundreds of dependencies: not where there is one already.
 PIPELINE_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy $(if $(shell command -v npm),,npm)
 EXTRACT_PACKAGES := $(BENCH_PACKAGES) libtorch-dev python3-torch
+DOCS_PACKAGES := doxygen
+DEB_PACKAGES := $(BUILD_PACKAGES) $(DOCS_PACKAGES) dpkg-dev file
+WHEEL_PACKAGES := $(BUILD_PACKAGES) python3-pip python3-setuptools python3-wheel
 JOBS := $(shell nproc)
 
 build: packages-build
@@ -84,6 +92,20 @@ bench-pictures: packages-bench
 	cmake --build build -j $(JOBS) --target deepvoro_picture_bench
 	/usr/bin/python3 bench/picture_speed.py
 
+docs: packages-docs
+	@mkdir -p build/docs
+	doxygen docs/Doxyfile
+	@echo build/docs/html/index.html
+
+deb: packages-deb docs build
+	cd build && cpack -G DEB
+
+test-deb: deb
+	tests/package/test_deb.sh build/deepvoro_*.deb
+
+wheel: packages-wheel build
+	DEEPVORO_BUILD=build /usr/bin/python3 -m pip wheel --no-deps --no-index --no-build-isolation --wheel-dir build/wheel .
+
 pipeline-quickdraw: packages-pipeline build
 	@scripts/quickdraw/pipeline.sh
 
@@ -114,6 +136,12 @@ packages-coverage:
 	@scripts/install_packages.sh $(COVERAGE_PACKAGES)
 packages-bench:
 	@scripts/install_packages.sh $(BENCH_PACKAGES)
+packages-docs:
+	@scripts/install_packages.sh $(DOCS_PACKAGES)
+packages-deb:
+	@scripts/install_packages.sh $(DEB_PACKAGES)
+packages-wheel:
+	@scripts/install_packages.sh $(WHEEL_PACKAGES)
 packages-pipeline:
 	@scripts/install_packages.sh $(PIPELINE_PACKAGES)
 packages-bench-extract:

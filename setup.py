@@ -15,7 +15,7 @@ WORK = "build-wheel"
 
 
 class BuildWithCMake(build_ext):
-    """Puts the module and the library into the package. DEEPVORO_BUILD names a CMake build folder to take them from."""
+    """Puts the module and the libraries into the package. DEEPVORO_BUILD names a CMake build folder to take them from."""
 
     def build_extension(self, ext):
         package = Path(self.get_ext_fullpath(ext.name)).resolve().parent
@@ -23,8 +23,8 @@ class BuildWithCMake(build_ext):
         if build is None:
             build = Path(self.build_temp).resolve()
             self.cmake("-S", ROOT, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DDEEPVORO_PYTHON=ON",
-                       "-DDEEPVORO_BACKBONE=OFF", "-DDEEPVORO_TESTS=OFF", f"-DPython_EXECUTABLE={sys.executable}")
-        self.cmake("--build", build, "--target", "deepvoro_python", "--parallel", os.cpu_count() or 1)
+                       "-DDEEPVORO_TESTS=OFF", f"-DPython_EXECUTABLE={sys.executable}")
+        self.cmake("--build", build, "--target", "deepvoro_wheel", "--parallel", os.cpu_count() or 1)
         self.cmake("--install", build, "--component", "python", "--prefix", package.parent)
 
     @staticmethod

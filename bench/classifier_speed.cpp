@@ -13,8 +13,8 @@
 #include "deepvoro/classifier/classifier.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/features/npy.hpp"
-#include "deepvoro/features/transform.hpp"
+#include "features/npy.hpp"
+#include "features/transformed_rows.hpp"
 
 namespace deepvoro {
 namespace {

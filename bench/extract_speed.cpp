@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "deepvoro/backbone/backbone.hpp"
-#include "deepvoro/features/npy.hpp"
+#include "features/npy.hpp"
 #include "tests/backbone/pictures_of_npy.hpp"
 
 int main(int argc, char** argv) try {

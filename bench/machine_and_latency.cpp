@@ -11,9 +11,9 @@
 
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/ensemble/fitted.hpp"
-#include "deepvoro/ensemble/selection.hpp"
-#include "deepvoro/features/transform.hpp"
-#include "deepvoro/kernels/kernels.hpp"
+#include "ensemble/selection.hpp"
+#include "features/transformed_rows.hpp"
+#include "kernels/kernels.hpp"
 
 namespace {
 

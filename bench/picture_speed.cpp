@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/core/files.hpp"
+#include "core/files.hpp"
 #include "deepvoro/picture/decode.hpp"
-#include "deepvoro/picture/resize.hpp"
+#include "picture/resize.hpp"
 
 namespace {
 

@@ -11,10 +11,10 @@
 #include <limits>
 #include <string>
 
+#include "core/stopwatch.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/core/stopwatch.hpp"
-#include "deepvoro/ensemble/ensemble.hpp"
-#include "deepvoro/ensemble/space_cache.hpp"
+#include "ensemble/ensemble.hpp"
+#include "ensemble/space_cache.hpp"
 
 namespace {
 

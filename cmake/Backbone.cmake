@@ -12,3 +12,13 @@ if(TORCH_FOUND AND NOT DEEPVORO_BACKBONE STREQUAL "OFF")
 else()
   message(STATUS "without LibTorch: deepvoro train and extract will say how to get it")
 endif()
+
+# The Debian package that networks need where they run, for the message of one that is missing.
+set(DEEPVORO_TORCH_PACKAGE libtorch-dev)
+if(DEEPVORO_BUILD_BACKBONE)
+  get_filename_component(torch_library "${TORCH_LIBRARY}" REALPATH)
+  execute_process(COMMAND dpkg-query --search ${torch_library} OUTPUT_VARIABLE torch_owner ERROR_QUIET)
+  if(torch_owner MATCHES "^([^: ]+)")
+    set(DEEPVORO_TORCH_PACKAGE ${CMAKE_MATCH_1})
+  endif()
+endif()

@@ -1,4 +1,4 @@
-#include "deepvoro/backbone/collections.hpp"
+#include "backbone/collections.hpp"
 
 #include <array>
 

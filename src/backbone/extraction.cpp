@@ -11,21 +11,21 @@
 #include <set>
 #include <utility>
 
+#include "backbone/collections.hpp"
+#include "core/files.hpp"
 #include "core/json_text.hpp"
 #include "core/sha256.hpp"
-#include "deepvoro/backbone/collections.hpp"
+#include "core/stopwatch.hpp"
 #include "deepvoro/backbone/embedder.hpp"
 #include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/core/stopwatch.hpp"
 #include "deepvoro/core/version.hpp"
-#include "deepvoro/features/npy.hpp"
 #include "deepvoro/features/store.hpp"
-#include "deepvoro/picture/bad_pictures.hpp"
-#include "deepvoro/picture/collection.hpp"
+#include "features/npy.hpp"
 #include "features/store_files.hpp"
+#include "picture/bad_pictures.hpp"
+#include "picture/collection.hpp"
 
 namespace deepvoro {
 namespace {

@@ -30,22 +30,25 @@ void let_waiting_threads_sleep() {
 }
 
 const BackboneLibrary* load() {
-  const fs::path file = library_folder() / kLibraryName;
-  if (!fs::exists(file))
-    throw data_error(
-        fmt::format("{}: is missing, and networks need it; apt-get install libtorch-dev, then "
-                    "build again with -DDEEPVORO_BACKBONE=ON ('make build' does both)",
-                    file.string()));
+  // Beside this library, or where the loader looks for libraries.
+  const fs::path beside = library_folder() / kLibraryName;
+  const std::string file = fs::exists(beside) ? beside.string() : kLibraryName;
   let_waiting_threads_sleep();
   // Never closed: LibTorch cannot be unloaded.
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr)
-    throw data_error(
-        fmt::format("{}: cannot be loaded: {}; apt-get install libtorch-dev, or build again",
-                    file.string(), last_failure()));
+  if (library == nullptr) {
+    const std::string reason = last_failure();
+    if (reason.starts_with(kLibraryName))
+      throw data_error(
+          fmt::format("{}: is missing, and networks need it; apt-get install libtorch-dev, then "
+                      "build again with -DDEEPVORO_BACKBONE=ON ('make build' does both)",
+                      kLibraryName));
+    throw data_error(fmt::format("networks need LibTorch: apt-get install {} ({})",
+                                 DEEPVORO_TORCH_PACKAGE, reason));
+  }
   void* symbol = ::dlsym(library, kFactoryName);
   if (symbol == nullptr)
-    throw data_error(fmt::format("{}: has another version; build again", file.string()));
+    throw data_error(fmt::format("{}: has another version; build again", file));
   return reinterpret_cast<const BackboneLibrary* (*)()>(symbol)();
 }
 

@@ -37,10 +37,13 @@ std::optional<fs::path> user_folder() {
   return std::nullopt;
 }
 
-// Above the library: <prefix>/share once it is installed, data/ of the sources before that.
+// Beside the library in a Python package; above it in <prefix>/share once it is installed, or in
+// data/ of the sources before that.
 std::optional<fs::path> built_in_folder() {
-  constexpr int levels = 3;
+  constexpr int levels = 4;
   fs::path above = library_folder();
+  if (std::error_code absent; fs::is_directory(above / "backbones", absent))
+    return above / "backbones";
   for (int level = 0; level < levels; ++level) {
     above = above.parent_path();
     for (const char* place : {"share/deepvoro/backbones", "data/backbones"})

@@ -10,8 +10,8 @@
 #include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/picture/collection.hpp"
-#include "deepvoro/picture/resize.hpp"
+#include "picture/collection.hpp"
+#include "picture/resize.hpp"
 
 namespace deepvoro {
 namespace {

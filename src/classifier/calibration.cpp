@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/matrix.hpp"
 #include "deepvoro/geometry/influence.hpp"
 
 namespace deepvoro {

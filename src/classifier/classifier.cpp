@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/matrix.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "ordered_samples.hpp"
@@ -122,6 +123,9 @@ Classifier::Classifier(std::shared_ptr<const State> state) : state_(std::move(st
 
 Classifier Classifier::fit(const NamedSamples& samples, ClassifierOptions options,
                            unsigned threads) {
+  if (options.views.empty())
+    for (std::size_t v = 1; v <= samples.views.size(); ++v)
+      options.views.push_back(fmt::format("view{}", v));
   return fit(samples, std::move(options), std::make_shared<NetworkSlot>(), threads);
 }
 

@@ -1,14 +1,15 @@
-#include "deepvoro/classifier/episodic.hpp"
+#include "classifier/episodic.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 
+#include "core/matrix.hpp"
+#include "core/random.hpp"
 #include "deepvoro/classifier/calibration.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/core/random.hpp"
 #include "deepvoro/ensemble/fitted.hpp"
 
 namespace deepvoro {

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "backbone/model_file.hpp"
+#include "core/files.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 
 namespace deepvoro {
 namespace {

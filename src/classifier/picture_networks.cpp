@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "backbone_choice.hpp"
+#include "core/stopwatch.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/core/stopwatch.hpp"
 #include "deepvoro/picture/decode.hpp"
 #include "deepvoro/picture/view.hpp"
 #include "features/formats/half.hpp"

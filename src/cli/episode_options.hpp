@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "deepvoro/ensemble/selection.hpp"
+#include "ensemble/selection.hpp"
 
 namespace deepvoro {
 

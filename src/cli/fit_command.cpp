@@ -7,9 +7,9 @@
 #include <string>
 
 #include "classifier_options.hpp"
+#include "core/files.hpp"
+#include "core/stopwatch.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
-#include "deepvoro/core/stopwatch.hpp"
 #include "deepvoro/ensemble/pool.hpp"
 
 namespace deepvoro {

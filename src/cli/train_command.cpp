@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
-#include "deepvoro/backbone/collections.hpp"
+#include "backbone/collections.hpp"
+#include "core/files.hpp"
 #include "deepvoro/backbone/training.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/study/few_shot_validation.hpp"
 #include "episode_options.hpp"

@@ -1,4 +1,4 @@
-#include "deepvoro/core/matrix.hpp"
+#include "core/matrix.hpp"
 
 #include <sys/mman.h>
 

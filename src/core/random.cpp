@@ -1,4 +1,4 @@
-#include "deepvoro/core/random.hpp"
+#include "core/random.hpp"
 
 #include <bit>
 #include <limits>

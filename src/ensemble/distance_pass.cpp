@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/ensemble/engine.hpp"
-#include "deepvoro/kernels/kernels.hpp"
+#include "ensemble/engine.hpp"
+#include "kernels/kernels.hpp"
 
 namespace deepvoro {
 namespace {

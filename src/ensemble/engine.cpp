@@ -1,4 +1,4 @@
-#include "deepvoro/ensemble/engine.hpp"
+#include "ensemble/engine.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,11 +8,11 @@
 #include <numeric>
 #include <vector>
 
+#include "core/precision.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/precision.hpp"
-#include "deepvoro/ensemble/influence_field.hpp"
-#include "deepvoro/ensemble/space_cache.hpp"
-#include "deepvoro/kernels/kernels.hpp"
+#include "ensemble/influence_field.hpp"
+#include "ensemble/space_cache.hpp"
+#include "kernels/kernels.hpp"
 #include "stream.hpp"
 
 namespace deepvoro {

@@ -1,9 +1,9 @@
-#include "deepvoro/ensemble/ensemble.hpp"
+#include "ensemble/ensemble.hpp"
 
 #include <algorithm>
 #include <atomic>
 
-#include "deepvoro/ensemble/influence_field.hpp"
+#include "ensemble/influence_field.hpp"
 
 namespace deepvoro {
 

@@ -7,11 +7,12 @@
 #include <optional>
 #include <utility>
 
+#include "core/precision.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/core/precision.hpp"
-#include "deepvoro/ensemble/engine.hpp"
-#include "deepvoro/geometry/diagram.hpp"
+#include "ensemble/engine.hpp"
+#include "features/transformed_rows.hpp"
+#include "geometry/diagram.hpp"
 
 namespace deepvoro {
 

@@ -5,9 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <variant>
 
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
+#include "ensemble/head_evaluation.hpp"
+#include "heads/logistic.hpp"
+#include "heads/nearest_mean.hpp"
+#include "heads/preparation.hpp"
 
 namespace deepvoro {
 namespace {
@@ -43,52 +48,70 @@ std::vector<std::size_t> class_begins(std::span<const std::size_t> labels, std::
 
 }  // namespace
 
+struct FittedHead::State {
+  Preparation preparation;
+  std::size_t dim;
+  std::size_t classes;
+  std::variant<NearestMean, LogisticHead> head;
+
+  void prepare(std::span<const float> from, std::size_t number, double* to) const {
+    const auto* bytes = reinterpret_cast<const std::byte*>(from.data());
+    const double norm = widen(ElementType::float32, bytes, dim, to);
+    if (!std::isfinite(norm))
+      throw data_error(
+          fmt::format("row {}: a feature is not finite; remove or repair this row", number));
+    if (prepare_row(preparation, norm, dim, to) == kernels::RowStatus::ok) return;
+    widen(ElementType::float32, bytes, dim, to);
+    throw refused_row(preparation, fmt::format("row {}", number), {to, dim});
+  }
+};
+
 FittedHead::FittedHead(const HeadConfiguration& configuration, MatrixView<const float> rows,
                        std::span<const std::size_t> labels, std::size_t classes,
-                       std::vector<double> base_mean)
-    : preparation_(preparation_of(configuration, std::move(base_mean))),
-      dim_(rows.cols()),
-      classes_(classes),
-      head_(head_of(configuration)) {
-  if (rows.rows() != labels.size() || classes == 0 || dim_ == 0)
+                       std::vector<double> base_mean) {
+  State state{preparation_of(configuration, std::move(base_mean)), rows.cols(), classes,
+              head_of(configuration)};
+  const std::vector<double>& origin = state.preparation.origin;
+  if (rows.rows() != labels.size() || classes == 0 || state.dim == 0)
     throw usage_error("a head needs at least one class, and a label for each row");
-  if (!preparation_.origin.empty() && preparation_.origin.size() != dim_)
+  if (!origin.empty() && origin.size() != state.dim)
     throw usage_error(fmt::format("the mean of the base rows has {} elements, but rows have {}",
-                                  preparation_.origin.size(), dim_));
+                                  origin.size(), state.dim));
   const std::vector<std::size_t> begins = class_begins(labels, classes);
   std::vector<std::size_t> next(begins.begin(), begins.end() - 1);
-  Matrix<double> prepared(rows.rows(), dim_);
+  Matrix<double> prepared(rows.rows(), state.dim);
   for (std::size_t r = 0; r < rows.rows(); ++r)
-    prepare(rows[r], r, prepared.row(next[labels[r]]++));
+    state.prepare(rows[r], r, prepared.row(next[labels[r]]++));
   Support support{.rows = prepared.view(), .ways = classes, .begins = begins};
   for (std::size_t k = 0; k < classes; ++k)
     support.shots = std::max(support.shots, support.size(k));
-  std::visit([&](auto& head) { head.fit(support); }, head_);
+  std::visit([&](auto& head) { head.fit(support); }, state.head);
+  state_ = std::make_shared<const State>(std::move(state));
 }
 
-void FittedHead::prepare(std::span<const float> from, std::size_t number, double* to) const {
-  const auto* bytes = reinterpret_cast<const std::byte*>(from.data());
-  const double norm = widen(ElementType::float32, bytes, dim_, to);
-  if (!std::isfinite(norm))
-    throw data_error(
-        fmt::format("row {}: a feature is not finite; remove or repair this row", number));
-  if (prepare_row(preparation_, norm, dim_, to) == kernels::RowStatus::ok) return;
-  widen(ElementType::float32, bytes, dim_, to);
-  throw refused_row(preparation_, fmt::format("row {}", number), {to, dim_});
+std::size_t FittedHead::classes() const {
+  return state_->classes;
 }
 
 void FittedHead::influence(MatrixView<const float> queries, unsigned threads,
                            MatrixView<double> out) const {
-  if (queries.cols() != dim_ || out.rows() != queries.rows() || out.cols() != classes_)
+  if (queries.cols() != state_->dim || out.rows() != queries.rows() ||
+      out.cols() != state_->classes)
     throw usage_error("queries need as many features as the support, and room for their scores");
   constexpr std::size_t grain = 16;
   parallel_for(threads, queries.rows(), grain, [&](std::size_t begin, std::size_t end, unsigned) {
-    Matrix<double> prepared(1, dim_);
+    Matrix<double> prepared(1, state_->dim);
     for (std::size_t q = begin; q < end; ++q) {
-      prepare(queries[q], q, prepared.row(0));
-      std::visit([&](const auto& head) { head.influence(prepared.row(0), out[q]); }, head_);
+      state_->prepare(queries[q], q, prepared.row(0));
+      std::visit([&](const auto& head) { head.influence(prepared.row(0), out[q]); }, state_->head);
     }
   });
+}
+
+std::optional<FittedHead::Weights> FittedHead::weights() const {
+  const auto* logistic = std::get_if<LogisticHead>(&state_->head);
+  if (logistic == nullptr) return std::nullopt;
+  return Weights{logistic->weights(), logistic->biases()};
 }
 
 }  // namespace deepvoro

@@ -1,4 +1,4 @@
-#include "deepvoro/ensemble/greedy.hpp"
+#include "ensemble/greedy.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,10 +9,10 @@
 #include <span>
 #include <utility>
 
-#include "deepvoro/core/matrix.hpp"
+#include "core/matrix.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/ensemble/influence_field.hpp"
-#include "deepvoro/ensemble/selection.hpp"
+#include "ensemble/influence_field.hpp"
+#include "ensemble/selection.hpp"
 
 namespace deepvoro {
 namespace {

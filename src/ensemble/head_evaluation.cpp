@@ -1,4 +1,4 @@
-#include "deepvoro/ensemble/head_evaluation.hpp"
+#include "ensemble/head_evaluation.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,13 +10,13 @@
 #include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/ensemble/influence_field.hpp"
-#include "deepvoro/heads/base_statistics.hpp"
-#include "deepvoro/heads/calibrated.hpp"
-#include "deepvoro/heads/cluster_head.hpp"
-#include "deepvoro/heads/cosine.hpp"
-#include "deepvoro/heads/nearest_mean.hpp"
-#include "deepvoro/heads/preparation.hpp"
+#include "ensemble/influence_field.hpp"
+#include "heads/base_statistics.hpp"
+#include "heads/calibrated.hpp"
+#include "heads/cluster_head.hpp"
+#include "heads/cosine.hpp"
+#include "heads/nearest_mean.hpp"
+#include "heads/preparation.hpp"
 
 namespace deepvoro {
 namespace {

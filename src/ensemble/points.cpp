@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/kernels/kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace deepvoro {
 

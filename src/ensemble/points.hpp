@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
-#include "deepvoro/features/transform.hpp"
+#include "core/matrix.hpp"
 #include "deepvoro/geometry/geometry.hpp"
+#include "features/transformed_rows.hpp"
 
 namespace deepvoro {
 

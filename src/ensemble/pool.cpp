@@ -7,10 +7,10 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/files.hpp"
 #include "core/json_text.hpp"
 #include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 #include "deepvoro/ensemble/published.hpp"
 #include "features/json_fields.hpp"
 #include "pool_json.hpp"
@@ -204,6 +204,14 @@ ordered_json to_json(const Pool& pool) {
     members.push_back(std::move(object));
   }
   return members;
+}
+
+std::string members_json(const Pool& pool) {
+  return to_json(pool).dump();
+}
+
+Pool pool_from_json(std::string_view members, const std::string& where) {
+  return pool_of(parse_json(members), where);
 }
 
 void write_pool(const Pool& pool, const std::filesystem::path& file) {

@@ -1,4 +1,4 @@
-#include "deepvoro/ensemble/selection.hpp"
+#include "ensemble/selection.hpp"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <numeric>
 #include <utility>
 
+#include "core/random.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/random.hpp"
-#include "deepvoro/ensemble/ensemble.hpp"
-#include "deepvoro/ensemble/influence_field.hpp"
+#include "ensemble/ensemble.hpp"
+#include "ensemble/influence_field.hpp"
 
 namespace deepvoro {
 namespace {

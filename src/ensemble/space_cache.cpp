@@ -1,10 +1,10 @@
-#include "deepvoro/ensemble/space_cache.hpp"
+#include "ensemble/space_cache.hpp"
 
 #include <algorithm>
 
 #include "base_classes.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/features/transform.hpp"
+#include "features/transformed_rows.hpp"
 
 namespace deepvoro {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base_classes.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/kernels/kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace deepvoro {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
-#include "deepvoro/ensemble/engine.hpp"
-#include "deepvoro/features/transform.hpp"
+#include "core/matrix.hpp"
 #include "distance_pass.hpp"
+#include "ensemble/engine.hpp"
+#include "features/transformed_rows.hpp"
 #include "points.hpp"
 
 namespace deepvoro {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/random.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/random.hpp"
 #include "moments.hpp"
 
 namespace deepvoro {

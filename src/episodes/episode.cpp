@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "core/names.hpp"
+#include "core/random.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/random.hpp"
 
 namespace deepvoro {
 namespace {

@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/files.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 #include "deepvoro/core/version.hpp"
-#include "deepvoro/features/npy.hpp"
+#include "features/npy.hpp"
 #include "formats/class_names.hpp"
 #include "formats/feature_table.hpp"
 #include "formats/half.hpp"

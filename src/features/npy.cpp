@@ -1,4 +1,4 @@
-#include "deepvoro/features/npy.hpp"
+#include "features/npy.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,8 +6,8 @@
 #include <charconv>
 #include <limits>
 
+#include "core/files.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 
 namespace deepvoro {
 namespace {

@@ -8,12 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/files.hpp"
 #include "core/json_text.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/features/npy.hpp"
-#include "deepvoro/features/transform.hpp"
+#include "features/npy.hpp"
+#include "features/transformed_rows.hpp"
 #include "formats/half.hpp"
 
 namespace deepvoro {
@@ -93,9 +94,17 @@ bool is_split_name(std::string_view name) {
   return name == "base" || name == "val" || name == "novel";
 }
 
+FeatureRows::FeatureRows(std::vector<float> values, std::size_t samples, std::size_t dim)
+    : rows_(samples), dim_(dim) {
+  auto kept = std::make_shared<const std::vector<float>>(std::move(values));
+  data_ = reinterpret_cast<const std::byte*>(kept->data());
+  memory_ = std::move(kept);
+}
+
 FeatureRows::FeatureRows(const std::filesystem::path& file, std::size_t samples, std::size_t dim)
-    : file_(file), rows_(samples), dim_(dim) {
-  const NpyHeader header = parse_npy_header(file_.bytes(), file.string());
+    : rows_(samples), dim_(dim) {
+  auto mapped = std::make_shared<const MappedFile>(file);
+  const NpyHeader header = parse_npy_header(mapped->bytes(), file.string());
   if (header.descr == "<f2")
     element_ = ElementType::float16;
   else if (header.descr == "<f4")
@@ -117,7 +126,8 @@ FeatureRows::FeatureRows(const std::filesystem::path& file, std::size_t samples,
     throw data_error(
         fmt::format("{}: its data begins at odd byte {}; write it again with numpy.save",
                     file.string(), header.data_offset));
-  data_ = file_.bytes().data() + header.data_offset;
+  data_ = mapped->bytes().data() + header.data_offset;
+  memory_ = std::move(mapped);
 }
 
 void FeatureRows::copy_row(std::size_t r, std::span<float> out) const {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 
+#include "core/files.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"

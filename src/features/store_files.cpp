@@ -2,9 +2,9 @@
 
 #include <array>
 
+#include "core/files.hpp"
 #include "core/json_text.hpp"
-#include "deepvoro/core/files.hpp"
-#include "deepvoro/features/npy.hpp"
+#include "features/npy.hpp"
 
 namespace deepvoro {
 namespace {

@@ -8,9 +8,10 @@
 #include <limits>
 #include <utility>
 
+#include "core/matrix.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/matrix.hpp"
 #include "deepvoro/core/parallel.hpp"
+#include "transformed_rows.hpp"
 
 namespace deepvoro {
 namespace {

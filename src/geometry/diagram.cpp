@@ -1,4 +1,4 @@
-#include "deepvoro/geometry/diagram.hpp"
+#include "geometry/diagram.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/kernels/kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace deepvoro {
 

@@ -14,10 +14,11 @@
 #include <numeric>
 #include <span>
 
+#include "core/matrix.hpp"
+#include "core/precision.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/precision.hpp"
-#include "deepvoro/kernels/kernels.hpp"
-#include "deepvoro/kernels/matrix_kernels.hpp"
+#include "kernels/kernels.hpp"
+#include "kernels/matrix_kernels.hpp"
 
 namespace deepvoro {
 namespace {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "deepvoro/kernels/kernels.hpp"
+#include "kernels/kernels.hpp"
+#include "surrogate_distances.hpp"
 
 namespace deepvoro {
 namespace {
@@ -175,6 +176,23 @@ MatrixView<const Real> SurrogateDistances<Real>::of(const Geometry& member) {
                    static_cast<Real>(surrogate.gamma), shares_.row(0), squared_.rows() * stride,
                    values_.row(0));
   return values_.view();
+}
+
+std::unique_ptr<GeometryFit<float>> Surrogate::make_fit(float) const {
+  return std::make_unique<SurrogateFit<float>>();
+}
+std::unique_ptr<GeometryFit<double>> Surrogate::make_fit(double) const {
+  return std::make_unique<SurrogateFit<double>>();
+}
+std::unique_ptr<GeometryDistances<float>> Surrogate::make_distances(std::size_t classes,
+                                                                    std::size_t queries,
+                                                                    float) const {
+  return std::make_unique<SurrogateDistances<float>>(classes, queries);
+}
+std::unique_ptr<GeometryDistances<double>> Surrogate::make_distances(std::size_t classes,
+                                                                     std::size_t queries,
+                                                                     double) const {
+  return std::make_unique<SurrogateDistances<double>>(classes, queries);
 }
 
 template class SurrogateClasses<float>;

@@ -1,4 +1,4 @@
-#include "deepvoro/heads/base_statistics.hpp"
+#include "heads/base_statistics.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/heads/preparation.hpp"
+#include "heads/preparation.hpp"
 
 namespace deepvoro {
 namespace {

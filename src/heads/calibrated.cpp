@@ -1,4 +1,4 @@
-#include "deepvoro/heads/calibrated.hpp"
+#include "heads/calibrated.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "deepvoro/kernels/head_kernels.hpp"
+#include "kernels/head_kernels.hpp"
 #include "lbfgs.hpp"
 
 namespace deepvoro {

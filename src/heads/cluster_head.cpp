@@ -1,9 +1,9 @@
-#include "deepvoro/heads/cluster_head.hpp"
+#include "heads/cluster_head.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "deepvoro/heads/nearest_mean.hpp"
+#include "heads/nearest_mean.hpp"
 
 namespace deepvoro {
 

@@ -1,10 +1,10 @@
-#include "deepvoro/heads/cosine.hpp"
+#include "heads/cosine.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "deepvoro/kernels/head_kernels.hpp"
+#include "kernels/head_kernels.hpp"
 
 namespace deepvoro {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
-#include "deepvoro/kernels/head_kernels.hpp"
+#include "core/matrix.hpp"
+#include "kernels/head_kernels.hpp"
 
 namespace deepvoro {
 

@@ -1,13 +1,13 @@
-#include "deepvoro/heads/logistic.hpp"
+#include "heads/logistic.hpp"
 
 #include <algorithm>
 #include <cmath>
 
+#include "core/precision.hpp"
+#include "core/random.hpp"
 #include "core/whole_power.hpp"
-#include "deepvoro/core/precision.hpp"
-#include "deepvoro/core/random.hpp"
-#include "deepvoro/heads/nearest_mean.hpp"
-#include "deepvoro/kernels/head_kernels.hpp"
+#include "heads/nearest_mean.hpp"
+#include "kernels/head_kernels.hpp"
 
 namespace deepvoro {
 namespace {

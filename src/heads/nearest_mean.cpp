@@ -1,8 +1,8 @@
-#include "deepvoro/heads/nearest_mean.hpp"
+#include "heads/nearest_mean.hpp"
 
 #include <vector>
 
-#include "deepvoro/kernels/kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace deepvoro {
 

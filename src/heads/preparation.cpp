@@ -1,4 +1,4 @@
-#include "deepvoro/heads/preparation.hpp"
+#include "heads/preparation.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/kernels/head_kernels.hpp"
+#include "kernels/head_kernels.hpp"
 
 namespace deepvoro {
 namespace {

@@ -2,9 +2,9 @@
 // instruction set this body is compiled for.
 #pragma once
 
-#include "deepvoro/core/matrix.hpp"
-#include "deepvoro/kernels/kernels.hpp"
+#include "core/matrix.hpp"
 #include "elementary.hpp"
+#include "kernels/kernels.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "body.hpp"
-#include "deepvoro/kernels/head_kernels.hpp"
+#include "kernels/head_kernels.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "deepvoro/kernels/head_kernels.hpp"
-#include "deepvoro/kernels/kernels.hpp"
-#include "deepvoro/kernels/matrix_kernels.hpp"
+#include "kernels/head_kernels.hpp"
+#include "kernels/kernels.hpp"
+#include "kernels/matrix_kernels.hpp"
 
 namespace deepvoro::kernels {
 

@@ -1,7 +1,7 @@
 // The kernels of matrix_kernels.hpp, written once; body.hpp must be included first.
 #pragma once
 
-#include "deepvoro/kernels/matrix_kernels.hpp"
+#include "kernels/matrix_kernels.hpp"
 
 namespace {
 

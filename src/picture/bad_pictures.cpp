@@ -1,4 +1,4 @@
-#include "deepvoro/picture/bad_pictures.hpp"
+#include "picture/bad_pictures.hpp"
 
 #include <algorithm>
 

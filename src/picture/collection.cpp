@@ -1,4 +1,4 @@
-#include "deepvoro/picture/collection.hpp"
+#include "picture/collection.hpp"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "collections/picture_source.hpp"
+#include "core/files.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 #include "deepvoro/core/parallel.hpp"
 
 namespace deepvoro {

@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "core/files.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 #include "formats.hpp"
 
 namespace deepvoro {

@@ -9,8 +9,8 @@
 #include "collections/picture_source.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/picture/collection.hpp"
 #include "deepvoro/picture/decode.hpp"
+#include "picture/collection.hpp"
 
 namespace deepvoro {
 namespace {

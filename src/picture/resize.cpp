@@ -1,4 +1,4 @@
-#include "deepvoro/picture/resize.hpp"
+#include "picture/resize.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/picture/resize.hpp"
+#include "picture/resize.hpp"
 
 namespace deepvoro {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
+#include "core/matrix.hpp"
 
 // The parts of the module _core. Whatever may take long or may run in parallel is called with the
 // GIL released; a loop of another thread may have to wait for it.

@@ -3,7 +3,6 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,7 +12,6 @@
 #include "deepvoro/classifier/classifier.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/ensemble/pool.hpp"
-#include "ensemble/pool_json.hpp"
 
 namespace deepvoro::python {
 namespace {
@@ -198,7 +196,7 @@ void bind_classifier(py::module_& module) {
       .def_property_readonly("views", &Classifier::views, "Ways to look at a picture.")
       .def_property_readonly("dim", &Classifier::dim, "Features of a view.")
       .def_property_readonly(
-          "members", [](const Classifier& classifier) { return to_json(classifier.pool()).dump(); },
+          "members", [](const Classifier& classifier) { return members_json(classifier.pool()); },
           "The members, as the JSON list of a pool file.")
       .def_property_readonly(
           "backbone", [](const Classifier& classifier) { return classifier.origin().backbone; },

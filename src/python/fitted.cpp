@@ -2,19 +2,16 @@
 #include <pybind11/stl.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "bindings.hpp"
-#include "core/json_text.hpp"
 #include "deepvoro/classifier/calibration.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/ensemble/fitted.hpp"
 #include "deepvoro/ensemble/fitted_head.hpp"
-#include "ensemble/pool_json.hpp"
 
 namespace deepvoro::python {
 namespace {
@@ -52,7 +49,7 @@ class Ensemble {
     if (base)
       of_base = samples_of(views, std::get<0>(*base), std::get<1>(*base), std::get<2>(*base));
     const py::gil_scoped_release unlocked;
-    fitted_.emplace(pool_of(parse_json(members), "members"), support, of_base ? &*of_base : nullptr,
+    fitted_.emplace(pool_from_json(members, "members"), support, of_base ? &*of_base : nullptr,
                     Influence(alpha));
   }
 
@@ -127,13 +124,12 @@ double calibrated_temperature(const Values& influence, const Labels& labels, con
 
 // W and b, copied: they are small, and rows are padded.
 py::tuple weights(const FittedHead& head) {
-  const LogisticHead* logistic = head.logistic();
-  if (logistic == nullptr) throw usage_error("this head has no weights");
-  const MatrixView<const double> W = logistic->weights();
+  const std::optional<FittedHead::Weights> fitted = head.weights();
+  if (!fitted) throw usage_error("this head has no weights");
+  const auto& [W, b] = *fitted;
   py::array_t<double> coefficients({W.rows(), W.cols()});
   for (std::size_t k = 0; k < W.rows(); ++k)
     std::ranges::copy(W[k], coefficients.mutable_data(static_cast<py::ssize_t>(k)));
-  const std::span<const double> b = logistic->biases();
   return py::make_tuple(coefficients,
                         py::array_t<double>(static_cast<py::ssize_t>(b.size()), b.data()));
 }
@@ -144,7 +140,7 @@ void bind_fitted(py::module_& module) {
   module.def(
       "default_members",
       [](const std::string& method, const std::vector<std::string>& views) {
-        return to_json(default_pool(method_named(method), views)).dump();
+        return members_json(default_pool(method_named(method), views));
       },
       py::arg("method"), py::arg("views"),
       "Members of an ensemble method on these views, as the JSON list of a pool file.");

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,7 +12,6 @@
 #include "deepvoro/study/evaluate.hpp"
 #include "deepvoro/study/series.hpp"
 #include "deepvoro/study/tune.hpp"
-#include "ensemble/pool_json.hpp"
 
 namespace deepvoro::python {
 namespace {
@@ -176,7 +174,7 @@ py::dict tuning(const FeatureStore& store, const std::string& method,
         py::arg("shrink_between") = tried.plda.shrink_between, py::arg("kappa") = tried.plda.kappa,
         py::arg("val_accuracy") = tried.val_accuracy, py::arg("chosen") = tried.is_chosen));
   return py::dict(py::arg("transforms") = transforms, py::arg("surrogates") = surrogates,
-                  py::arg("pldas") = pldas, py::arg("members") = to_json(result.members).dump(),
+                  py::arg("pldas") = pldas, py::arg("members") = members_json(result.members),
                   py::arg("member_val_accuracy") = result.member_val_accuracy);
 }
 

@@ -9,12 +9,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/files.hpp"
 #include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 #include "deepvoro/core/version.hpp"
-#include "deepvoro/ensemble/selection.hpp"
 #include "deepvoro/features/store.hpp"
+#include "ensemble/selection.hpp"
 #include "features/json_fields.hpp"
 
 namespace deepvoro {

@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <array>
 
+#include "classifier/episodic.hpp"
+#include "core/files.hpp"
 #include "core/names.hpp"
+#include "core/stopwatch.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
-#include "deepvoro/core/stopwatch.hpp"
-#include "deepvoro/ensemble/ensemble.hpp"
-#include "deepvoro/ensemble/space_cache.hpp"
-#include "deepvoro/features/npy.hpp"
+#include "ensemble/ensemble.hpp"
+#include "ensemble/head_evaluation.hpp"
+#include "ensemble/selection.hpp"
+#include "ensemble/space_cache.hpp"
+#include "features/npy.hpp"
 
 namespace deepvoro {
 namespace {
@@ -167,9 +170,18 @@ void check(const Evaluation& request) {
   check(request.reliability, request.method);
 }
 
-ScoresFile::ScoresFile(const std::filesystem::path& file, const EpisodePlan& plan) : file_(file) {
-  file_.write(npy_header("<f8", std::array<std::uint64_t, 3>{plan.count, plan.shape.total_queries(),
-                                                             plan.shape.ways}));
+ScoresFile::ScoresFile(const std::filesystem::path& file, const EpisodePlan& plan)
+    : file_(std::make_shared<AtomicFile>(file)) {
+  file_->write(npy_header("<f8", std::array<std::uint64_t, 3>{
+                                     plan.count, plan.shape.total_queries(), plan.shape.ways}));
+}
+
+void ScoresFile::append(std::span<const double> scores) {
+  file_->write(std::as_bytes(scores));
+}
+
+void ScoresFile::commit() {
+  file_->commit();
 }
 
 EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,

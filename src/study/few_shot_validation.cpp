@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/features/npy.hpp"
-#include "deepvoro/picture/collection.hpp"
 #include "deepvoro/picture/view.hpp"
 #include "deepvoro/study/evaluate.hpp"
+#include "features/npy.hpp"
 #include "features/store_files.hpp"
+#include "picture/collection.hpp"
 
 namespace deepvoro {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "deepvoro/ensemble/selection.hpp"
+#include "ensemble/selection.hpp"
 
 namespace deepvoro {
 

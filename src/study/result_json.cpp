@@ -1,10 +1,11 @@
 #include <nlohmann/json.hpp>
 
+#include "core/files.hpp"
 #include "core/json_text.hpp"
 #include "deepvoro/core/version.hpp"
-#include "deepvoro/kernels/kernels.hpp"
 #include "deepvoro/study/evaluate.hpp"
 #include "ensemble/pool_json.hpp"
+#include "kernels/kernels.hpp"
 #include "plan_json.hpp"
 
 namespace deepvoro {
@@ -88,11 +89,13 @@ std::string results_json(std::span<const EvaluationResult> results, const std::s
 
 ResultFile::ResultFile(const std::filesystem::path& file, const FeatureStore& store,
                        unsigned threads)
-    : file_(file), store_path_(store.folder().string()), store_sha256_(store.sha256(threads)) {}
+    : file_(std::make_shared<AtomicFile>(file)),
+      store_path_(store.folder().string()),
+      store_sha256_(store.sha256(threads)) {}
 
 void ResultFile::write(std::span<const EvaluationResult> results) {
-  file_.write(results_json(results, store_path_, store_sha256_));
-  file_.commit();
+  file_->write(results_json(results, store_path_, store_sha256_));
+  file_->commit();
 }
 
 }  // namespace deepvoro

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "core/files.hpp"
 #include "core/json_text.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 
 namespace deepvoro {
 namespace {

@@ -12,12 +12,12 @@
 #include <span>
 #include <utility>
 
+#include "core/files.hpp"
 #include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 #include "deepvoro/core/version.hpp"
-#include "deepvoro/ensemble/ensemble.hpp"
-#include "deepvoro/ensemble/influence_field.hpp"
+#include "ensemble/ensemble.hpp"
+#include "ensemble/influence_field.hpp"
 #include "ensemble/pool_json.hpp"
 #include "plan_json.hpp"
 #include "step_log.hpp"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "backbone/torch/library.hpp"
 #include "backbone/torch/network_file.hpp"
 #include "deepvoro/backbone/training.hpp"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/files.hpp"
 #include "deepvoro/backbone/backbone.hpp"
-#include "deepvoro/core/files.hpp"
-#include "deepvoro/features/npy.hpp"
+#include "features/npy.hpp"
 #include "pictures_of_npy.hpp"
 
 int main(int argc, char** argv) try {

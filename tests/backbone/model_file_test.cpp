@@ -6,7 +6,7 @@
 
 #include "../cpp/expect_error.hpp"
 #include "backbone/torch/network_file.hpp"
-#include "deepvoro/core/files.hpp"
+#include "core/files.hpp"
 
 namespace deepvoro {
 namespace {

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <vector>
 
-#include "deepvoro/core/files.hpp"
-#include "deepvoro/features/npy.hpp"
+#include "core/files.hpp"
 #include "deepvoro/picture/bitmap.hpp"
+#include "features/npy.hpp"
 
 namespace deepvoro::test {
 

@@ -10,10 +10,11 @@
 #include "../cpp/expect_error.hpp"
 #include "backbone/model_file.hpp"
 #include "backbone/torch/augmentation.hpp"
+#include "backbone/torch/library.hpp"
 #include "backbone/torch/network_file.hpp"
 #include "backbone/torch/turns.hpp"
+#include "core/files.hpp"
 #include "deepvoro/backbone/training.hpp"
-#include "deepvoro/core/files.hpp"
 
 namespace deepvoro {
 namespace {

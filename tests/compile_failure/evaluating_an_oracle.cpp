@@ -1,5 +1,5 @@
 // expected: Selection
-#include "deepvoro/ensemble/ensemble.hpp"
+#include "ensemble/ensemble.hpp"
 
 std::vector<double> evaluate(const deepvoro::Arena& arena, const deepvoro::Oracle& oracle,
                              const deepvoro::Selection& selection) {

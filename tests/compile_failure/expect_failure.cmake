@@ -1,6 +1,7 @@
 # Compiles SOURCE twice: as it stands it must compile, which shows that nothing else is wrong with
 # it; with DEEPVORO_MUST_NOT_COMPILE defined it must not, for the reason its first line gives.
-set(command ${COMPILER} -std=c++20 -fsyntax-only -I${INCLUDE_DIR})
+string(REGEX REPLACE "([^,]+),?" "-I\\1;" includes ${INCLUDE_DIRS})
+set(command ${COMPILER} -std=c++20 -fsyntax-only ${includes})
 
 execute_process(COMMAND ${command} ${SOURCE} RESULT_VARIABLE status ERROR_VARIABLE errors)
 if(NOT status EQUAL 0)

@@ -1,5 +1,5 @@
 // expected: GreedyEnsemble
-#include "deepvoro/ensemble/selection.hpp"
+#include "ensemble/selection.hpp"
 
 deepvoro::Selection greedy(const deepvoro::GreedyEnsemble& ensemble) {
 #ifdef DEEPVORO_MUST_NOT_COMPILE

@@ -1,5 +1,5 @@
 // expected: ValidationRanking
-#include "deepvoro/ensemble/selection.hpp"
+#include "ensemble/selection.hpp"
 
 deepvoro::Selection guided(const deepvoro::Oracle& oracle,
                            const deepvoro::ValidationRanking& ranking) {

@@ -1,5 +1,6 @@
 // expected: ValidationRanking
 #include "deepvoro/study/evaluate.hpp"
+#include "ensemble/selection.hpp"
 
 deepvoro::Selection guided(const deepvoro::EvaluationResult& on_novel,
                            const deepvoro::ValidationRanking& ranking) {

@@ -1,5 +1,5 @@
 // expected: private
-#include "deepvoro/ensemble/selection.hpp"
+#include "ensemble/selection.hpp"
 
 deepvoro::ValidationRanking without_validation(const deepvoro::ValidationRanking& measured) {
 #ifdef DEEPVORO_MUST_NOT_COMPILE

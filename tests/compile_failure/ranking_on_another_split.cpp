@@ -1,6 +1,6 @@
 // expected: no matching function|cannot convert|could not convert|no viable conversion|too many
 // arguments
-#include "deepvoro/ensemble/selection.hpp"
+#include "ensemble/selection.hpp"
 
 deepvoro::ValidationRanking rank(const deepvoro::FeatureStore& store, const deepvoro::Pool& pool) {
   const deepvoro::EpisodePlan plan;

@@ -1,7 +1,7 @@
 // expected: no matching function|no matching conversion
 #include <vector>
 
-#include "deepvoro/ensemble/selection.hpp"
+#include "ensemble/selection.hpp"
 
 deepvoro::Selection best_of(const deepvoro::Pool& pool, const std::vector<double>& on_novel) {
 #ifdef DEEPVORO_MUST_NOT_COMPILE

@@ -1,5 +1,5 @@
 // expected: no matching function|no matching conversion
-#include "deepvoro/ensemble/selection.hpp"
+#include "ensemble/selection.hpp"
 
 deepvoro::Selection of_the_oracle(const deepvoro::Oracle& oracle,
                                   const deepvoro::ValidationRanking& ranking) {

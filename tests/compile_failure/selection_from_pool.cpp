@@ -1,5 +1,5 @@
 // expected: private
-#include "deepvoro/ensemble/selection.hpp"
+#include "ensemble/selection.hpp"
 
 deepvoro::Selection without_a_scheme(const deepvoro::Pool& pool) {
 #ifdef DEEPVORO_MUST_NOT_COMPILE

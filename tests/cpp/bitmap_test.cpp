@@ -5,9 +5,9 @@
 #include <set>
 #include <string>
 
-#include "deepvoro/picture/resize.hpp"
 #include "deepvoro/picture/view.hpp"
 #include "expect_error.hpp"
+#include "picture/resize.hpp"
 #include "picture/resize_kernels.hpp"
 #include "test_pictures.hpp"
 

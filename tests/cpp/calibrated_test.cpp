@@ -1,4 +1,4 @@
-#include "deepvoro/heads/calibrated.hpp"
+#include "heads/calibrated.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "deepvoro/heads/base_statistics.hpp"
-#include "deepvoro/heads/preparation.hpp"
 #include "expect_error.hpp"
+#include "heads/base_statistics.hpp"
+#include "heads/preparation.hpp"
 #include "test_store.hpp"
 
 namespace deepvoro {

@@ -197,6 +197,17 @@ TEST(Classifier, SignedTransformationsComeAndGoWithNegativeFeatures) {
   EXPECT_EQ(saved_bytes(grown.without("c")), saved_bytes(plain));
 }
 
+TEST(Classifier, ViewsWithoutNamesAreNumbered) {
+  const Samples samples(random_samples({{"owl", 2}, {"wren", 2}}, 5));
+  const Classifier unnamed = Classifier::fit(samples.named());
+  EXPECT_EQ(unnamed.views(), (std::vector<std::string>{"view1", "view2"}));
+  EXPECT_EQ(unnamed.predict(samples.rows()).front().influence,
+            Classifier::fit(samples.named(), {.views = kViews})
+                .predict(samples.rows())
+                .front()
+                .influence);
+}
+
 TEST(Classifier, SamplesWithoutNamesAreNumbered) {
   const Samples samples(random_samples({{"a", 2}, {"b", 1}}, 9));
   NamedSamples numbered = samples.named();

@@ -1,4 +1,4 @@
-#include "deepvoro/picture/collection.hpp"
+#include "picture/collection.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 
 #include "core/sha256.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "deepvoro/picture/bad_pictures.hpp"
 #include "expect_error.hpp"
+#include "picture/bad_pictures.hpp"
 #include "test_pictures.hpp"
 #include "test_store.hpp"
 

@@ -1,4 +1,4 @@
-#include "deepvoro/heads/cosine.hpp"
+#include "heads/cosine.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "deepvoro/core/random.hpp"
+#include "core/random.hpp"
 #include "head_tasks.hpp"
 
 namespace deepvoro {

@@ -1,4 +1,4 @@
-#include "deepvoro/geometry/diagram.hpp"
+#include "geometry/diagram.hpp"
 
 #include <gtest/gtest.h>
 

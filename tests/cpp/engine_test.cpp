@@ -1,4 +1,4 @@
-#include "deepvoro/ensemble/engine.hpp"
+#include "ensemble/engine.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/ensemble/ensemble.hpp"
-#include "deepvoro/ensemble/influence_field.hpp"
+#include "ensemble/ensemble.hpp"
+#include "ensemble/influence_field.hpp"
 #include "expect_error.hpp"
 #include "plain_reference.hpp"
 #include "test_store.hpp"

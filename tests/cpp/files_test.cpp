@@ -1,4 +1,4 @@
-#include "deepvoro/core/files.hpp"
+#include "core/files.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,10 @@
 #include <cmath>
 #include <vector>
 
-#include "deepvoro/heads/base_statistics.hpp"
 #include "deepvoro/study/evaluate.hpp"
+#include "ensemble/selection.hpp"
 #include "expect_error.hpp"
+#include "heads/base_statistics.hpp"
 #include "test_store.hpp"
 
 namespace deepvoro {

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/features/npy.hpp"
 #include "features/formats/feature_table.hpp"
+#include "features/npy.hpp"
 #include "format_samples.hpp"
 #include "test_store.hpp"
 

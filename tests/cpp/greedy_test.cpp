@@ -1,4 +1,4 @@
-#include "deepvoro/ensemble/greedy.hpp"
+#include "ensemble/greedy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/ensemble/ensemble.hpp"
-#include "deepvoro/ensemble/selection.hpp"
+#include "ensemble/ensemble.hpp"
+#include "ensemble/selection.hpp"
 #include "expect_error.hpp"
 #include "plain_reference.hpp"
 #include "test_store.hpp"

@@ -1,4 +1,4 @@
-#include "deepvoro/ensemble/head_evaluation.hpp"
+#include "ensemble/head_evaluation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
+#include "core/matrix.hpp"
 #include "test_store.hpp"
 
 // What the tests of several heads need.

@@ -3,13 +3,13 @@
 #include <cmath>
 #include <vector>
 
-#include "deepvoro/heads/base_statistics.hpp"
-#include "deepvoro/heads/calibrated.hpp"
-#include "deepvoro/heads/cluster_head.hpp"
-#include "deepvoro/heads/cosine.hpp"
-#include "deepvoro/heads/logistic.hpp"
-#include "deepvoro/heads/nearest_mean.hpp"
 #include "head_tasks.hpp"
+#include "heads/base_statistics.hpp"
+#include "heads/calibrated.hpp"
+#include "heads/cluster_head.hpp"
+#include "heads/cosine.hpp"
+#include "heads/logistic.hpp"
+#include "heads/nearest_mean.hpp"
 #include "test_store.hpp"
 
 namespace deepvoro {

@@ -1,4 +1,4 @@
-#include "deepvoro/ensemble/influence_field.hpp"
+#include "ensemble/influence_field.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "deepvoro/kernels/kernels.hpp"
+#include "kernels/kernels.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
+#include "core/matrix.hpp"
 
 namespace deepvoro::kernels {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "deepvoro/core/matrix.hpp"
+#include "core/matrix.hpp"
 
 namespace deepvoro {
 namespace {

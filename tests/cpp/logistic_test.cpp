@@ -1,4 +1,4 @@
-#include "deepvoro/heads/logistic.hpp"
+#include "heads/logistic.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "deepvoro/core/random.hpp"
-#include "deepvoro/geometry/diagram.hpp"
+#include "core/random.hpp"
 #include "deepvoro/geometry/influence.hpp"
+#include "geometry/diagram.hpp"
 #include "head_tasks.hpp"
 #include "test_store.hpp"
 

@@ -1,4 +1,4 @@
-#include "deepvoro/kernels/matrix_kernels.hpp"
+#include "kernels/matrix_kernels.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
+#include "core/matrix.hpp"
 #include "test_store.hpp"
 
 namespace deepvoro::kernels {

@@ -1,4 +1,4 @@
-#include "deepvoro/features/npy.hpp"
+#include "features/npy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "deepvoro/core/precision.hpp"
+#include "core/matrix.hpp"
+#include "core/precision.hpp"
 #include "expect_error.hpp"
 
 namespace deepvoro {

@@ -1,4 +1,4 @@
-#include "deepvoro/heads/preparation.hpp"
+#include "heads/preparation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "deepvoro/ensemble/selection.hpp"
+#include "ensemble/selection.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/ensemble/ensemble.hpp"
+#include "ensemble/ensemble.hpp"
 #include "expect_error.hpp"
 #include "plain_reference.hpp"
 #include "test_store.hpp"

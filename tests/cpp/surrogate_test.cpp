@@ -1,4 +1,4 @@
-#include "deepvoro/geometry/surrogate.hpp"
+#include "geometry/surrogate_distances.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/matrix.hpp"
 #include "deepvoro/classifier/classifier.hpp"
-#include "deepvoro/core/matrix.hpp"
 
 // Files and feature stores for tests, written without the library's own writers.
 namespace deepvoro::test {

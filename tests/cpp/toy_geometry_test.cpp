@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "deepvoro/ensemble/engine.hpp"
 #include "deepvoro/ensemble/fitted.hpp"
 #include "deepvoro/geometry/geometry.hpp"
+#include "ensemble/engine.hpp"
 #include "plain_reference.hpp"
 #include "test_store.hpp"
 
@@ -96,7 +96,11 @@ struct Toy {
     return std::make_shared<ToySpace>(base, factor);
   }
   template <class Real>
-  using Distances = Squared<Real>;
+  [[nodiscard]] std::unique_ptr<GeometryDistances<Real>> make_distances(std::size_t classes,
+                                                                        std::size_t queries,
+                                                                        Real /*type*/) const {
+    return std::make_unique<Squared<Real>>(classes, queries);
+  }
 };
 
 constexpr const char* kView = "s84_r0_f1";

@@ -1,4 +1,4 @@
-#include "deepvoro/features/transform.hpp"
+#include "features/transformed_rows.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/sha256.hpp"
-#include "deepvoro/ensemble/ensemble.hpp"
+#include "ensemble/ensemble.hpp"
 #include "expect_error.hpp"
 #include "test_store.hpp"
 

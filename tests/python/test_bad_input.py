@@ -353,7 +353,7 @@ def test_pool_number_out_of_range(refusal, store, pool):
     "flag, value",
     [
         ("method", "k-means"),
-        ("scheme", "greedy"),
+        ("scheme", "random-forest"),
         ("protocol", "imagenet"),
         ("alpha", "0"),
         ("alpha", "nan"),

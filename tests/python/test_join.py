@@ -243,7 +243,7 @@ def test_wrong_names_are_refused(refused, join, tmp_path):
     assert "both networks are named 'x'" in refused(f"x={a}", f"x={b}", code=2)
     assert "at least two" in refused(a, code=2)
     assert "'mean' cannot be the name of a network" in refused(a, network(tmp_path / "mean", 3), code=2)
-    assert "no feature store" in refused(a, tmp_path / "nowhere")
+    assert "is not a feature store" in refused(a, tmp_path / "nowhere")
     joined = join(a, b)
     assert "such as 'a'; give it without a name" in refused(f"x={joined}", network(tmp_path / "c", 3), code=2)
     assert "already exists" in refused(a, b, code=2)

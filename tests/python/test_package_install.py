@@ -4,8 +4,10 @@ import doctest
 import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 from importlib import import_module
 from pathlib import Path
 
@@ -145,7 +147,7 @@ def test_pip_installs_a_package_that_stands_alone(installed):
 import deepvoro, numpy as np
 model = deepvoro.DeepVoroClassifier().fit(np.eye(3), ["a", "b", "c"])
 print(deepvoro.__file__, "".join(model.predict(np.eye(3))))
-print([line.split()[-1] for line in open("/proc/self/maps") if "libdeepvoro.so" in line][0])
+print([line.split()[-1] for line in open("/proc/self/maps") if "deepvoro/_core" in line][0])
 """
     where, library = run_installed(installed, code).splitlines()
     assert where.split() == [str(next(installed.parents[1].glob("lib/python3*/site-packages/deepvoro/__init__.py"))), "abc"]
@@ -165,8 +167,55 @@ print([line for line in files("deepvoro") if line.name == "WHEEL"][0].read_text(
     about, names, wheel = run_installed(installed, code).split("\n", 2)
     summary = "Few-shot classification by cluster-induced Voronoi diagrams"
     assert re.sub("[ ()]", "", about) == re.sub("[ ()]", "", f"{version}|MIT|numpy>=1.20|{summary}")
-    assert {"__init__.py", "_core.pyi", "py.typed", "libdeepvoro.so.0"} <= set(ast.literal_eval(names))
+    assert {"__init__.py", "_core.pyi", "py.typed"} <= set(ast.literal_eval(names))
     assert "Root-Is-Purelib: false" in wheel
+
+
+needs_networks = pytest.mark.skipif(not (BUILD / "lib/libdeepvoro_backbone.so").is_file(), reason="built without LibTorch")
+
+
+@pytest.fixture
+def sketches(tmp_path):
+    with tarfile.open(REPOSITORY / "data/quickdraw/pictures/novel.tar") as archive:
+        archive.extractall(tmp_path, [entry for entry in archive if re.match(r"(angel|axe)/00", entry.name)])
+    return tmp_path
+
+
+@needs_networks
+def test_the_installed_package_looks_at_pictures(installed, sketches):
+    code = f"""
+import deepvoro
+classifier = deepvoro.Classifier.fit({str(sketches)!r}, views="1")
+print([answer.label for answer in classifier.predict([{str(sketches)!r} + "/angel/007.png"])])
+print([line.split()[-1] for line in open("/proc/self/maps") if "libdeepvoro_backbone.so" in line][0])
+"""
+    labels, library = run_installed(installed, code).splitlines()
+    assert labels == "['angel']"
+    assert Path(library).is_relative_to(installed.parents[1])
+
+
+@needs_networks
+def test_missing_libtorch_is_one_line_that_names_its_package(installed, sketches, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("without")
+    package = next(installed.parents[1].glob("lib/python3*/site-packages/deepvoro"))
+    shutil.copytree(package, folder / "deepvoro")
+    # A library that needs one which is not there, as the real one does where LibTorch is missing.
+    for name, needs in (("torch_that_is_missing", []), ("deepvoro_backbone", ["-Wl,--no-as-needed", "-ltorch_that_is_missing"])):
+        subprocess.run(["gcc", "-shared", "-o", f"lib{name}.so", "-x", "c", "/dev/null", "-L.", *needs], cwd=folder, check=True)
+    (folder / "libdeepvoro_backbone.so").replace(folder / "deepvoro/libdeepvoro_backbone.so")
+    (folder / "libtorch_that_is_missing.so").unlink()
+    code = f"""
+import sys
+sys.path.insert(0, {str(folder)!r})
+import deepvoro
+try:
+    deepvoro.Classifier.fit({str(sketches)!r})
+except deepvoro.Error as error:
+    print(error)
+"""
+    said = run_installed(installed, code).splitlines()
+    assert len(said) == 1 and said[0].startswith("networks need LibTorch: apt-get install libtorch"), said
+    assert "libtorch_that_is_missing.so" in said[0]
 
 
 def test_the_package_works_without_scikit_learn_until_an_estimator_is_asked_for():

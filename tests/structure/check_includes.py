@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that #include lines follow the modules: who may use whom, and who may see LibTorch and MPI.
+"""Checks that #include lines follow the modules: who may use whom, and who may see LibTorch and MPI; and that the
+umbrella header includes every public header.
 
 usage: check_includes.py REPOSITORY
 """
@@ -39,6 +40,9 @@ RESERVED = {
     "mpi": "cluster",
     "mpi.h": "cluster",
 }
+
+# The header for all public headers.
+UMBRELLA = Path("include/deepvoro/deepvoro.hpp")
 
 SUFFIXES = {".hpp", ".cpp", ".h", ".cu"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -96,7 +100,17 @@ def reason_against(root, file, bracket, included):
     return None
 
 
+def violations_in_umbrella(root):
+    included = {match[2] for line in (root / UMBRELLA).read_text(encoding="utf-8").splitlines() if (match := INCLUDE.match(line))}
+    public = {str(file.relative_to(root / "include")) for file in (root / "include/deepvoro").glob("*/*.hpp")}
+    for name in sorted(included ^ public):
+        yield Violation(UMBRELLA, 1, f"{name} is {'not included' if name in public else 'no public header'}")
+
+
 def violations_in(root, file):
+    if file == UMBRELLA:
+        yield from violations_in_umbrella(root)
+        return
     if module_of(file) not in MAY_USE:
         yield Violation(file, 1, f"{file.parent} is not in the table of modules")
         return

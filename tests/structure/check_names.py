@@ -12,7 +12,7 @@ SUFFIXES = {".hpp", ".cpp", ".h", ".cu"}
 # The format of the sources puts namespaces and what is right inside of them at the start of a line.
 OPENED = re.compile(r"^(?:inline )?namespace(?: ([\w:]+))? \{$")
 CLOSED = re.compile(r"^\}  // namespace(?: [\w:]+)?$")
-DEFINED = re.compile(r"^(?:template <.*> )?(?:class|struct|union|enum(?: class| struct)?) (?:\[\[\w+\]\] )?(\w+)(?: final)?(?: : .*)?(?: \{.*)?$")
+DEFINED = re.compile(r"^(?:template <.*> )?(?:class|struct|union|enum(?: class| struct)?) (?:\[\[\w+\]\] |DEEPVORO_API )?(\w+)(?: final)?(?: : .*)?(?: \{.*)?$")
 
 
 def types_defined_in(text):

@@ -57,6 +57,15 @@ class Repository(unittest.TestCase):
             "geometry may not use features",
         )
 
+    def test_the_umbrella_includes_every_public_header_and_nothing_else(self):
+        everything = "".join(f'#include "deepvoro/{module}/header.hpp"\n' for module in MAY_USE)
+        self.assert_allowed("include/deepvoro/deepvoro.hpp", everything)
+        self.assert_refused("include/deepvoro/deepvoro.hpp", everything.replace('#include "deepvoro/core/header.hpp"\n', ""), 1, "core/header.hpp is not included")
+
+    def test_the_umbrella_includes_nothing_private(self):
+        everything = "".join(f'#include "deepvoro/{module}/header.hpp"\n' for module in MAY_USE)
+        self.assert_refused("include/deepvoro/deepvoro.hpp", everything + '#include "core/details.hpp"\n', 1, "core/details.hpp is no public header")
+
     def test_a_private_header_belongs_to_its_module(self):
         self.write("src/study/details.hpp", "")
         self.assert_allowed("src/study/file.cpp", '#include "details.hpp"\n')

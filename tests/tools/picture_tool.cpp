@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/picture/bad_pictures.hpp"
-#include "deepvoro/picture/collection.hpp"
 #include "deepvoro/picture/decode.hpp"
-#include "deepvoro/picture/resize.hpp"
 #include "deepvoro/picture/view.hpp"
+#include "picture/bad_pictures.hpp"
+#include "picture/collection.hpp"
+#include "picture/resize.hpp"
 
 namespace {
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/core/export.hpp"
+
 namespace deepvoro {
 
 // Which network, all that its shapes depend on. Networks take pictures of any size and end in
@@ -22,15 +24,15 @@ struct Architecture {
 inline constexpr std::size_t kConv4Blocks = 4;
 inline constexpr double kNormalisationEpsilon = 1e-5;  // added to the variances of all networks
 
-[[nodiscard]] const std::vector<std::string>& architecture_names();
+[[nodiscard]] DEEPVORO_API const std::vector<std::string>& architecture_names();
 
 // Throws a usage error when there is no such network.
-void check(const Architecture& architecture);
+DEEPVORO_API void check(const Architecture& architecture);
 
 // Pictures below this side leave nothing to pool.
-[[nodiscard]] std::size_t smallest_input(const Architecture& architecture);
+[[nodiscard]] DEEPVORO_API std::size_t smallest_input(const Architecture& architecture);
 
 // Dimensions of its features.
-[[nodiscard]] std::size_t feature_count(const Architecture& architecture);
+[[nodiscard]] DEEPVORO_API std::size_t feature_count(const Architecture& architecture);
 
 }  // namespace deepvoro

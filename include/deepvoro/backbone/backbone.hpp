@@ -7,6 +7,7 @@
 #include <string>
 
 #include "deepvoro/backbone/model.hpp"
+#include "deepvoro/core/export.hpp"
 #include "deepvoro/picture/bitmap.hpp"
 
 namespace deepvoro {
@@ -18,7 +19,7 @@ struct ComputeOptions {
 };
 
 // Features that a device may still be working on.
-class PendingFeatures {
+class DEEPVORO_API PendingFeatures {
  public:
   virtual ~PendingFeatures() = default;
 
@@ -27,7 +28,7 @@ class PendingFeatures {
 };
 
 // A network that is ready to see pictures. One thread at a time.
-class Backbone {
+class DEEPVORO_API Backbone {
  public:
   virtual ~Backbone() = default;
 
@@ -53,7 +54,7 @@ struct TrainingOptions;
 class TrainingMonitor;
 
 // What libdeepvoro_backbone.so can do, the library that needs LibTorch.
-class BackboneLibrary {
+class DEEPVORO_API BackboneLibrary {
  public:
   virtual ~BackboneLibrary() = default;
 
@@ -70,12 +71,9 @@ class BackboneLibrary {
 };
 
 // Loads the library at the first call. A data error says how to get it where it is missing.
-[[nodiscard]] const BackboneLibrary& backbone_library();
+[[nodiscard]] DEEPVORO_API const BackboneLibrary& backbone_library();
 
 // Whether a file is taken for a TorchScript module, by its ending.
-[[nodiscard]] bool is_torchscript(const std::filesystem::path& model);
+[[nodiscard]] DEEPVORO_API bool is_torchscript(const std::filesystem::path& model);
 
 }  // namespace deepvoro
-
-// The one function the library exports for the program.
-extern "C" const deepvoro::BackboneLibrary* deepvoro_backbone_library();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "deepvoro/backbone/backbone.hpp"
+#include "deepvoro/core/export.hpp"
 #include "deepvoro/picture/bitmap.hpp"
 #include "deepvoro/picture/view.hpp"
 
@@ -23,7 +24,7 @@ struct PictureList {
 // The one way from pictures to features: views of a picture go through a network, and what comes
 // out is rounded to float16, as a feature store keeps it. A value that float16 cannot hold is a
 // data error that names the picture. One thread at a time, as a backbone.
-class Embedder {
+class DEEPVORO_API Embedder {
  public:
   // A usage error where there are no views, one is given twice, or one is too small for the
   // network.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "deepvoro/backbone/backbone.hpp"
+#include "deepvoro/core/export.hpp"
 #include "deepvoro/picture/view.hpp"
 
 namespace deepvoro {
@@ -18,7 +19,7 @@ struct Extraction {
   std::filesystem::path out;       // the feature store
   std::vector<View> views;
   SizeRule size_rule = SizeRule::release;
-  std::string split;  // of the one collection, or the only one to take; empty: novel, or all
+  std::string split = {};  // of the one collection, or the only one to take; empty: novel, or all
   std::size_t batch = 64;
   unsigned threads = 1;
   bool skip_bad = false;  // leave out pictures that cannot be read
@@ -38,7 +39,7 @@ using ExtractionProgress = std::function<void(double fraction, double pictures_p
 // Writes float16 features view by view. The store is whole at every moment: a view is named in
 // store.json when all its files are there, and a run that was ended goes on with the first view
 // that is not. A store of another model, of other pictures or sizes is refused.
-ExtractionResult extract(const Extraction& request, Backbone& backbone,
-                         const ExtractionProgress& progress = {});
+DEEPVORO_API ExtractionResult extract(const Extraction& request, Backbone& backbone,
+                                      const ExtractionProgress& progress = {});
 
 }  // namespace deepvoro

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "deepvoro/backbone/model.hpp"
+#include "deepvoro/core/export.hpp"
 
 namespace deepvoro {
 
@@ -19,17 +20,17 @@ struct InstalledBackbone {
 // What a model of ours says of itself. Licence, source and what it was trained on are those of
 // `<name>.about.json` beside it where it does not say: its own words cannot be added to without
 // changing its hash.
-[[nodiscard]] ModelDescription description_of(const std::filesystem::path& model);
+[[nodiscard]] DEEPVORO_API ModelDescription description_of(const std::filesystem::path& model);
 
 // By name. One of the user's hides one of the same name that comes with the program.
-[[nodiscard]] std::vector<InstalledBackbone> installed_backbones();
+[[nodiscard]] DEEPVORO_API std::vector<InstalledBackbone> installed_backbones();
 
 // The file of a backbone by its name. What is a path (an existing file, or a text with a slash or
 // the ending of a model) is taken as it is. An unknown name is a data error.
-[[nodiscard]] std::filesystem::path backbone_file(const std::string& name_or_path);
+[[nodiscard]] DEEPVORO_API std::filesystem::path backbone_file(const std::string& name_or_path);
 
 // Where backbones are installed: $DEEPVORO_DATA/backbones, or deepvoro/backbones in the user's data
 // folder ($XDG_DATA_HOME, ~/.local/share). It may not exist yet.
-[[nodiscard]] std::filesystem::path user_backbone_folder();
+[[nodiscard]] DEEPVORO_API std::filesystem::path user_backbone_folder();
 
 }  // namespace deepvoro

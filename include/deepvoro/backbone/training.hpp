@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "deepvoro/backbone/backbone.hpp"
+#include "deepvoro/core/export.hpp"
 
 namespace deepvoro {
 
@@ -20,8 +21,8 @@ enum class Procedure {
 enum class ClassifierKind { linear, cosine };
 enum class OptimiserKind { sgd, adam };
 
-[[nodiscard]] Procedure procedure_named(const std::string& name);
-[[nodiscard]] const char* name(Procedure procedure);
+[[nodiscard]] DEEPVORO_API Procedure procedure_named(const std::string& name);
+[[nodiscard]] DEEPVORO_API const char* name(Procedure procedure);
 
 struct TrainingOptions {
   Architecture architecture;
@@ -50,14 +51,14 @@ struct TrainingOptions {
 };
 
 // Throws a usage error when a number makes no sense.
-void check(const TrainingOptions& options);
+DEEPVORO_API void check(const TrainingOptions& options);
 
 // The options that the weights depend on, as JSON.
-[[nodiscard]] std::string recipe_json(const TrainingOptions& options);
+[[nodiscard]] DEEPVORO_API std::string recipe_json(const TrainingOptions& options);
 
 // The side at which training pictures are kept: large enough that the smallest crop need not be
 // enlarged, and at most twice what the network sees.
-[[nodiscard]] std::size_t kept_side(const TrainingOptions& options);
+[[nodiscard]] DEEPVORO_API std::size_t kept_side(const TrainingOptions& options);
 
 // Pictures in memory, all squares of one side.
 struct TrainingSet {
@@ -70,8 +71,8 @@ struct TrainingSet {
   [[nodiscard]] std::size_t size() const { return labels.size(); }
 };
 
-[[nodiscard]] TrainingSet read_training_set(const std::filesystem::path& collection,
-                                            const TrainingOptions& options);
+[[nodiscard]] DEEPVORO_API TrainingSet read_training_set(const std::filesystem::path& collection,
+                                                         const TrainingOptions& options);
 
 struct EpochReport {
   std::size_t epoch = 0;  // from 1
@@ -84,7 +85,7 @@ struct EpochReport {
 };
 
 // Follows a training. What a member throws ends it.
-class TrainingMonitor {
+class DEEPVORO_API TrainingMonitor {
  public:
   virtual ~TrainingMonitor() = default;
 

@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <span>
 
-#include "deepvoro/core/matrix.hpp"
+#include "deepvoro/core/export.hpp"
+#include "deepvoro/core/matrix_view.hpp"
 
 namespace deepvoro {
 
@@ -24,12 +25,13 @@ struct Calibration {
 };
 
 // out[k] = exp(influence[k] / temperature) / sum over all classes of the same.
-void probabilities(std::span<const double> influence, double temperature, std::span<double> out);
+DEEPVORO_API void probabilities(std::span<const double> influence, double temperature,
+                                std::span<double> out);
 
 // Sum over rows of -log of the probability of the row's label.
-[[nodiscard]] double negative_log_likelihood(MatrixView<const double> influence,
-                                             std::span<const std::size_t> labels,
-                                             double temperature);
+[[nodiscard]] DEEPVORO_API double negative_log_likelihood(MatrixView<const double> influence,
+                                                          std::span<const std::size_t> labels,
+                                                          double temperature);
 
 // A temperature that is thought likely before anything is measured. It counts as much as `weight`
 // samples whose likelihood falls by a factor e^(1/2) when the temperature is e times too large.
@@ -41,15 +43,15 @@ struct TemperaturePrior {
 // The temperature within a factor of 100 of the prior's that makes
 //   negative_log_likelihood + weight/2 * log(temperature / prior)^2
 // smallest, by golden section on its logarithm.
-[[nodiscard]] double best_temperature(MatrixView<const double> influence,
-                                      std::span<const std::size_t> labels,
-                                      const TemperaturePrior& prior);
+[[nodiscard]] DEEPVORO_API double best_temperature(MatrixView<const double> influence,
+                                                   std::span<const std::size_t> labels,
+                                                   const TemperaturePrior& prior);
 
 // From the influence of every class on every support sample, each class as it is with the sample in
 // it, and with `shots` samples of each class. Leaving a sample out of the n of its class moves the
 // prototype to n/(n-1) of the distance, exactly.
-[[nodiscard]] Calibration calibrate(MatrixView<const double> influence,
-                                    std::span<const std::size_t> labels,
-                                    std::span<const std::size_t> shots);
+[[nodiscard]] DEEPVORO_API Calibration calibrate(MatrixView<const double> influence,
+                                                 std::span<const std::size_t> labels,
+                                                 std::span<const std::size_t> shots);
 
 }  // namespace deepvoro

@@ -11,7 +11,8 @@
 #include "deepvoro/classifier/calibration.hpp"
 #include "deepvoro/classifier/picture_options.hpp"
 #include "deepvoro/classifier/samples.hpp"
-#include "deepvoro/core/matrix.hpp"
+#include "deepvoro/core/export.hpp"
+#include "deepvoro/core/matrix_view.hpp"
 #include "deepvoro/ensemble/pool.hpp"
 #include "deepvoro/features/store.hpp"
 #include "deepvoro/picture/picture.hpp"
@@ -28,9 +29,9 @@ struct FeatureOrigin {
 };
 
 struct ClassifierOptions {
-  std::vector<std::string> views;  // names, in the order of the rows
-  Pool pool;                       // empty: every view with the eight transformations
-  FeatureOrigin origin;
+  std::vector<std::string> views = {};  // names, in the order of the rows; empty: view1, view2, ...
+  Pool pool = {};                       // empty: every view with the eight transformations
+  FeatureOrigin origin = {};
 };
 
 struct Prediction {
@@ -74,18 +75,17 @@ class NetworkSlot;
 //
 //   Classifier birds = Classifier::fit_pictures("birds");   // a folder of pictures per class
 //   birds.save("birds.dv");
-//   for (const Prediction& answer :
-//   Classifier::load("birds.dv").predict(pictures_at("garden.jpg")))
+//   for (const Prediction& answer : birds.predict(pictures_at("garden.jpg")))
 //     std::cout << birds.classes()[answer.label];
-class Classifier {
+class DEEPVORO_API Classifier {
  public:
-  // Of pictures with a class each: a collection (deepvoro/picture/collection.hpp), or any others.
+  // Of pictures with a class each: a collection (docs/FORMATS.md), or any others.
   [[nodiscard]] static Classifier fit_pictures(const std::filesystem::path& collection,
                                                const PictureFit& options = {});
   [[nodiscard]] static Classifier fit_pictures(const LabelledPictures& pictures,
                                                const PictureFit& options = {});
   // Of features.
-  [[nodiscard]] static Classifier fit(const NamedSamples& samples, ClassifierOptions options,
+  [[nodiscard]] static Classifier fit(const NamedSamples& samples, ClassifierOptions options = {},
                                       unsigned threads = 1);
   // Of one split of a store, in all its views; the split by FeatureStore::usual_split() where none
   // is named. An empty pool: every view with the eight transformations.

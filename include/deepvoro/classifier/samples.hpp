@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
+#include "deepvoro/core/matrix_view.hpp"
 
 namespace deepvoro {
 
@@ -12,7 +12,7 @@ namespace deepvoro {
 struct NamedSamples {
   std::vector<std::string> classes;       // names; no two may differ by case alone
   std::vector<std::size_t> labels;        // [samples], index into classes
-  std::vector<std::string> names;         // [samples], each once in its class; empty: numbered
+  std::vector<std::string> names = {};    // [samples], each once in its class; empty: numbered
   std::vector<std::vector<float>> views;  // [views] of [samples x dim], row by row
   std::size_t dim = 0;                    // features of a sample in one view
 

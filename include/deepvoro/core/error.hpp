@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "deepvoro/core/export.hpp"
+
 namespace deepvoro {
 
 // The three things that can go wrong, and so the three exit codes of the program.
@@ -22,7 +24,7 @@ enum class ErrorCode {
 
 // Every error the library throws. The text is one line: what is wrong, where, and what to do. It
 // names options by the fields of the library's structs, in backquotes: `top_k`.
-class Error : public std::runtime_error {
+class DEEPVORO_API Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& what, ErrorCode code = ErrorCode::none)
       : std::runtime_error(what), kind_(kind), code_(code) {}

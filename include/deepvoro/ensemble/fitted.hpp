@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
+#include "deepvoro/core/export.hpp"
+#include "deepvoro/core/matrix_view.hpp"
 #include "deepvoro/ensemble/pool.hpp"
 #include "deepvoro/geometry/influence.hpp"
 
@@ -23,12 +24,12 @@ struct ViewedSamples {
 // An ensemble fitted on support samples, in the precision of core/precision.hpp, ready for one
 // query after the other. Immutable once made: queries may come from several threads at the same
 // time.
-class FittedEnsemble {
+class DEEPVORO_API FittedEnsemble {
  public:
   class Group;
   // `base` may be nullptr when no member needs base classes.
-  FittedEnsemble(const Pool& pool, const ViewedSamples& support, const ViewedSamples* base,
-                 Influence influence);
+  FittedEnsemble(const Pool& pool, const ViewedSamples& support,
+                 const ViewedSamples* base = nullptr, Influence influence = Influence(1));
   FittedEnsemble(const FittedEnsemble&) = delete;
   FittedEnsemble& operator=(const FittedEnsemble&) = delete;
   FittedEnsemble(FittedEnsemble&&) noexcept;
@@ -41,7 +42,7 @@ class FittedEnsemble {
   // The same for many queries, [queries x classes]; queries[v]: [queries x dim] in view v. An
   // answer does not depend on the other queries.
   void influence(std::span<const MatrixView<const float>> queries, MatrixView<double> out,
-                 unsigned threads) const;
+                 unsigned threads = 1) const;
 
  private:
   void check_base(const ViewedSamples& base) const;

@@ -5,8 +5,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "deepvoro/core/export.hpp"
 #include "deepvoro/features/store.hpp"
 #include "deepvoro/features/transform.hpp"
 #include "deepvoro/geometry/geometry.hpp"
@@ -17,7 +19,7 @@ namespace deepvoro {
 
 // One member of an ensemble: which view, transformed how, measured by which geometry. Its distances
 // count `weight` times.
-struct Member {
+struct DEEPVORO_API Member {
   std::string view;
   Transform transform;
   Geometry geometry;
@@ -35,7 +37,7 @@ struct Member {
 using Pool = std::vector<Member>;
 
 // Some members of a pool, in the order of their indices in `which`.
-[[nodiscard]] Pool picked(const Pool& pool, std::span<const std::size_t> which);
+[[nodiscard]] DEEPVORO_API Pool picked(const Pool& pool, std::span<const std::size_t> which);
 
 enum class Method {
   vd,
@@ -51,25 +53,30 @@ enum class Method {
   plda,
 };
 
-[[nodiscard]] Method method_named(const std::string& name);
-[[nodiscard]] const char* name(Method method);
+[[nodiscard]] DEEPVORO_API Method method_named(const std::string& name);
+[[nodiscard]] DEEPVORO_API const char* name(Method method);
 
 // Whether a method adds up members of a pool; the others fit one head on one view.
-[[nodiscard]] bool is_ensemble(Method method);
+[[nodiscard]] DEEPVORO_API bool is_ensemble(Method method);
 
 // The members an ensemble method has on these views when no pool file is given.
-[[nodiscard]] Pool default_pool(Method method, std::span<const std::string> views);
+[[nodiscard]] DEEPVORO_API Pool default_pool(Method method, std::span<const std::string> views);
 [[nodiscard]] inline Pool default_pool(Method method, const FeatureStore& store) {
   return default_pool(method, store.views());
 }
 
 // Pool files are JSON: {"format":"deepvoro-pool","version":1,"members":[...]}. A result file can be
 // read as the pool of the members it came from.
-[[nodiscard]] Pool read_pool(const std::filesystem::path& file);
+[[nodiscard]] DEEPVORO_API Pool read_pool(const std::filesystem::path& file);
 
 // The number of shots a pool file was tuned with, where it says so.
-[[nodiscard]] std::optional<std::size_t> tuned_shots(const std::filesystem::path& file);
+[[nodiscard]] DEEPVORO_API std::optional<std::size_t> tuned_shots(
+    const std::filesystem::path& file);
 
-void write_pool(const Pool& pool, const std::filesystem::path& file);
+DEEPVORO_API void write_pool(const Pool& pool, const std::filesystem::path& file);
+
+// The list "members" of a pool file alone, as text. Errors begin with `where`.
+[[nodiscard]] DEEPVORO_API std::string members_json(const Pool& pool);
+[[nodiscard]] DEEPVORO_API Pool pool_from_json(std::string_view members, const std::string& where);
 
 }  // namespace deepvoro

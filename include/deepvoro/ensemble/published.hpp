@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/core/export.hpp"
 #include "deepvoro/ensemble/pool.hpp"
 
 // What the paper's authors published for their data sets.
@@ -16,19 +17,19 @@ enum class Preset {
   tiered,  // tiered-ImageNet
 };
 
-[[nodiscard]] Preset preset_named(const std::string& name);
-[[nodiscard]] const char* name(Preset preset);
+[[nodiscard]] DEEPVORO_API Preset preset_named(const std::string& name);
+[[nodiscard]] DEEPVORO_API const char* name(Preset preset);
 
 // The members of deepvoro or deepvoro++ with the transformations, b0 and beta published for a data
 // set. b0 is given for 1 shot and for 5; any number above 1 takes that of 5.
-[[nodiscard]] Pool published_pool(Method method, std::span<const std::string> views, Preset preset,
-                                  std::size_t shots);
+[[nodiscard]] DEEPVORO_API Pool published_pool(Method method, std::span<const std::string> views,
+                                               Preset preset, std::size_t shots);
 
 // The views of the authors' release among those of a store, for every size the store has: its
 // unrotated flipped view equals the unflipped one, so that is there twice, and a flip is vertical,
 // so the flipped views of other rotations are those that a horizontal flip gives half a turn
 // further. A missing view is a data error; `origin` names the store.
-[[nodiscard]] std::vector<std::string> release_views(const std::vector<std::string>& views,
-                                                     const std::string& origin);
+[[nodiscard]] DEEPVORO_API std::vector<std::string> release_views(
+    const std::vector<std::string>& views, const std::string& origin);
 
 }  // namespace deepvoro

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <span>
 
+#include "deepvoro/core/export.hpp"
+
 namespace deepvoro {
 
 struct Interval {
@@ -21,8 +23,8 @@ inline constexpr std::size_t kClassResamples = 10'000;
 // and 97.5 of such sums are interpolated as NumPy does, and draws are floor(classes * uniform()) of
 // its RandomState(0). `classes_of`: [episodes x ways], each below `classes`; there must be more
 // classes than ways.
-[[nodiscard]] Interval class_bootstrap(std::span<const double> values,
-                                       std::span<const std::size_t> classes_of,
-                                       std::size_t classes);
+[[nodiscard]] DEEPVORO_API Interval class_bootstrap(std::span<const double> values,
+                                                    std::span<const std::size_t> classes_of,
+                                                    std::size_t classes);
 
 }  // namespace deepvoro

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/core/export.hpp"
+
 namespace deepvoro {
 
 // K-way N-shot: `ways` classes, of each `shots` labelled samples and `queries` to be classified.
@@ -28,7 +30,7 @@ struct Episode {
 };
 
 // Episodes drawn once and shared by every method.
-class EpisodeList {
+class DEEPVORO_API EpisodeList {
  public:
   explicit EpisodeList(const EpisodeShape& shape) : shape_(shape) {}
 
@@ -55,8 +57,8 @@ enum class Protocol {
   dc,        // classes cut to the smallest; one index array, permuted again for each class
 };
 
-[[nodiscard]] Protocol protocol_named(const std::string& name);
-[[nodiscard]] const char* name(Protocol protocol);
+[[nodiscard]] DEEPVORO_API Protocol protocol_named(const std::string& name);
+[[nodiscard]] DEEPVORO_API const char* name(Protocol protocol);
 
 // Which episodes are drawn.
 struct EpisodePlan {
@@ -75,7 +77,8 @@ struct SamplePool {
 
 // Draws episodes with NumPy's legacy stream. Every class must have shots + queries samples, even
 // one that no episode happens to use, so that a longer run cannot fail where a shorter one worked.
-[[nodiscard]] EpisodeList draw_episodes(const SamplePool& samples, const EpisodeShape& shape,
-                                        Protocol protocol, std::size_t count, std::uint32_t seed);
+[[nodiscard]] DEEPVORO_API EpisodeList draw_episodes(const SamplePool& samples,
+                                                     const EpisodeShape& shape, Protocol protocol,
+                                                     std::size_t count, std::uint32_t seed);
 
 }  // namespace deepvoro

@@ -4,11 +4,13 @@
 #include <optional>
 #include <span>
 
+#include "deepvoro/core/export.hpp"
+
 namespace deepvoro {
 
 // How likely Student's t with so many degrees of freedom is at least as far from 0 as `t`: the
 // regularised incomplete beta function I_x(n/2, 1/2) at x = n / (n + t^2).
-[[nodiscard]] double student_t_two_sided(double t, std::size_t degrees_of_freedom);
+[[nodiscard]] DEEPVORO_API double student_t_two_sided(double t, std::size_t degrees_of_freedom);
 
 struct TTest {
   double t = 0;
@@ -18,7 +20,7 @@ struct TTest {
 
 // Two-sided t-test of paired differences against a mean of 0; nothing for fewer than two of them.
 // Where all are equal, p is 1 if they are 0, and 0 (t infinite) if they are not.
-[[nodiscard]] std::optional<TTest> t_test(std::span<const double> differences);
+[[nodiscard]] DEEPVORO_API std::optional<TTest> t_test(std::span<const double> differences);
 
 struct SignTest {
   std::size_t positive = 0;
@@ -28,6 +30,6 @@ struct SignTest {
 };
 
 // Two-sided exact binomial test whether positive and negative differences are equally likely.
-[[nodiscard]] SignTest sign_test(std::span<const double> differences);
+[[nodiscard]] DEEPVORO_API SignTest sign_test(std::span<const double> differences);
 
 }  // namespace deepvoro

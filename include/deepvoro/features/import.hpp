@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/core/export.hpp"
 #include "deepvoro/features/store.hpp"
 
 namespace deepvoro {
@@ -24,19 +25,20 @@ struct ImportOptions {
     std::string array;  // likewise
   };
 
-  std::filesystem::path output;                              // must not exist
-  std::vector<Source> sources;                               // every split has the same views
-  std::map<std::string, Labels> label_files;                 // by split; where files carry none
-  std::map<std::string, std::filesystem::path> class_files;  // by split; text lines or JSON list
-  std::string features_name;           // array of the features; empty: the usual names
-  std::string labels_name;             // array of the labels; empty: the usual names
-  std::optional<ElementType> element;  // none: float16 where the file has it, else float32
-  std::string note;                    // kept in the provenance
+  std::filesystem::path output;                    // must not exist
+  std::vector<Source> sources;                     // every split has the same views
+  std::map<std::string, Labels> label_files = {};  // by split; where files carry none
+  // By split; text lines or a JSON list.
+  std::map<std::string, std::filesystem::path> class_files = {};
+  std::string features_name = {};           // array of the features; empty: the usual names
+  std::string labels_name = {};             // array of the labels; empty: the usual names
+  std::optional<ElementType> element = {};  // none: float16 where the file has it, else float32
+  std::string note = {};                    // kept in the provenance
 };
 
 // Writes the store. It appears whole or not at all: it is built in a folder beside `output`, which
 // is renamed at the end. Labels become 0, 1, ... in ascending order, and their decimals name the
 // classes where no names are given. Splits that hold the same features are refused.
-void import_store(const ImportOptions& options);
+DEEPVORO_API void import_store(const ImportOptions& options);
 
 }  // namespace deepvoro

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/core/export.hpp"
+
 namespace deepvoro {
 
 struct JoinPart {
@@ -15,6 +17,7 @@ struct JoinPart {
 // of a part. A part that has networks already keeps their names. All parts must have the same
 // splits with the same classes and labels, of the same pictures as far as they say so. The store
 // appears whole or not at all.
-void join_stores(const std::vector<JoinPart>& parts, const std::filesystem::path& output);
+DEEPVORO_API void join_stores(const std::vector<JoinPart>& parts,
+                              const std::filesystem::path& output);
 
 }  // namespace deepvoro

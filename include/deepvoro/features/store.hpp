@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "deepvoro/core/files.hpp"
+#include "deepvoro/core/export.hpp"
 
 namespace deepvoro {
 
@@ -26,19 +26,15 @@ inline constexpr std::string_view kMeanView = "mean";
 
 // Views of a store of several networks are named NETWORK/VIEW. The network of a view is empty where
 // there is but one.
-[[nodiscard]] std::string_view network_of(std::string_view view);
-[[nodiscard]] std::string view_of(std::string_view network, std::string_view view);
-[[nodiscard]] bool is_mean_view(std::string_view view);
+[[nodiscard]] DEEPVORO_API std::string_view network_of(std::string_view view);
+[[nodiscard]] DEEPVORO_API std::string view_of(std::string_view network, std::string_view view);
+[[nodiscard]] DEEPVORO_API bool is_mean_view(std::string_view view);
 
 // The features of one split in one view, as they lie in the file: mapped, never copied whole. Those
-// of the mean view are in memory.
-class FeatureRows {
+// of the mean view are in memory. Copies share both.
+class DEEPVORO_API FeatureRows {
  public:
-  FeatureRows(std::vector<float> values, std::size_t samples, std::size_t dim)
-      : values_(std::move(values)),
-        rows_(samples),
-        dim_(dim),
-        data_(reinterpret_cast<const std::byte*>(values_.data())) {}
+  FeatureRows(std::vector<float> values, std::size_t samples, std::size_t dim);
   // Maps `file` and checks that it is a C-ordered float16 or float32 array [samples, dim].
   FeatureRows(const std::filesystem::path& file, std::size_t samples, std::size_t dim);
 
@@ -52,8 +48,7 @@ class FeatureRows {
   void copy_row(std::size_t r, std::span<float> out) const;
 
  private:
-  MappedFile file_;
-  std::vector<float> values_;
+  std::shared_ptr<const void> memory_;  // which holds the rows
   ElementType element_ = ElementType::float32;
   std::size_t rows_;
   std::size_t dim_;
@@ -62,7 +57,7 @@ class FeatureRows {
 
 // A feature store on disk. Opening reads and checks store.json alone; labels and views are checked
 // when they are asked for. Immutable, so safe to share between threads.
-class FeatureStore {
+class DEEPVORO_API FeatureStore {
  public:
   struct Split {
     std::size_t samples = 0;
@@ -107,7 +102,7 @@ class FeatureStore {
 
   // SHA-256 of what `sha256sum store.json */*.npy */*/*.npy` prints for the files of this store,
   // the lines sorted by path: one name for all that an evaluation can depend on.
-  [[nodiscard]] std::string sha256(unsigned threads) const;
+  [[nodiscard]] std::string sha256(unsigned threads = 1) const;
 
  private:
   [[nodiscard]] FeatureRows mean_features(const std::string& split, std::string_view network) const;
@@ -122,7 +117,7 @@ class FeatureStore {
 
 // Views and splits become file names: letters, digits, '_', '-' and '.', not beginning with '.',
 // and not "labels". Nor is "mean" the name of a view in a store.
-[[nodiscard]] bool is_view_name(std::string_view name);
-[[nodiscard]] bool is_split_name(std::string_view name);
+[[nodiscard]] DEEPVORO_API bool is_view_name(std::string_view name);
+[[nodiscard]] DEEPVORO_API bool is_split_name(std::string_view name);
 
 }  // namespace deepvoro

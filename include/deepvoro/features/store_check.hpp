@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/core/export.hpp"
 #include "deepvoro/features/store.hpp"
 
 namespace deepvoro {
@@ -25,7 +26,7 @@ struct SplitSummary {
 };
 
 // What can be said about a store without reading its features: labels and heads of files only.
-[[nodiscard]] std::vector<SplitSummary> summarize_splits(const FeatureStore& store);
+[[nodiscard]] DEEPVORO_API std::vector<SplitSummary> summarize_splits(const FeatureStore& store);
 
 struct StoreCheck {
   std::vector<std::string> notes;     // what is odd but allowed, a line each
@@ -35,6 +36,6 @@ struct StoreCheck {
 };
 
 // Reads every file of a store whole. Throws at the first thing that is wrong.
-[[nodiscard]] StoreCheck check_store(const FeatureStore& store, unsigned threads);
+[[nodiscard]] DEEPVORO_API StoreCheck check_store(const FeatureStore& store, unsigned threads = 1);
 
 }  // namespace deepvoro

@@ -11,21 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
+#include "deepvoro/core/export.hpp"
+#include "deepvoro/core/matrix_view.hpp"
 
-// A geometry says how far a query is from each class, given transformed rows. Evaluating (many
-// episodes at a time) and a fitted ensemble (one support set, any queries) both ask the geometry,
-// so it is defined once. A model of a geometry is a comparable value with
-//   static constexpr std::string_view kName              its name in pool files
-//   static constexpr std::array<Parameter, n> kParameters
-//   std::array<double, n> values() const                 the values of these parameters
-//   static G of(std::span<const double> values)
-// and, where it is more than the distance from the mean of the class,
-//   std::shared_ptr<const Space> space(const BaseRows&) const   measures in a space of its own
-//   template <class Real> using Fit, Distances           what it makes of distances; see below
-//   std::size_t growth() const                           members come in the order of it
-//   static constexpr bool kNeedsBaseDistances            asks for distances from base prototypes
-// A new geometry is one file, and one line in the table of pool.cpp that names those of pool files.
 namespace deepvoro {
 
 class Geometry;
@@ -58,7 +46,7 @@ struct Metric {
 
 // The space a geometry measures in, where that is not the space of the transformed rows: what is
 // fitted on base classes. Immutable, so safe to share between threads.
-class Space {
+class DEEPVORO_API Space {
  public:
   Space() = default;
   Space(const Space&) = delete;
@@ -141,7 +129,7 @@ struct Voronoi {
 
 namespace detail {
 
-struct GeometryInterface {
+struct DEEPVORO_API GeometryInterface {
   GeometryInterface() = default;
   GeometryInterface(const GeometryInterface&) = delete;
   GeometryInterface& operator=(const GeometryInterface&) = delete;
@@ -203,17 +191,17 @@ struct GeometryHolder final : GeometryInterface {
   }
 
   template <class Real>
-  static std::unique_ptr<GeometryFit<Real>> fit_of() {
-    if constexpr (requires { typename G::template Fit<Real>; })
-      return std::make_unique<typename G::template Fit<Real>>();
+  [[nodiscard]] std::unique_ptr<GeometryFit<Real>> fit_of() const {
+    if constexpr (requires { model.make_fit(Real{}); })
+      return model.make_fit(Real{});
     else
       return std::make_unique<GeometryFit<Real>>();
   }
   template <class Real>
-  static std::unique_ptr<GeometryDistances<Real>> distances_of(std::size_t classes,
-                                                               std::size_t queries) {
-    if constexpr (requires { typename G::template Distances<Real>; })
-      return std::make_unique<typename G::template Distances<Real>>(classes, queries);
+  [[nodiscard]] std::unique_ptr<GeometryDistances<Real>> distances_of(std::size_t classes,
+                                                                      std::size_t queries) const {
+    if constexpr (requires { model.make_distances(classes, queries, Real{}); })
+      return model.make_distances(classes, queries, Real{});
     else
       return std::make_unique<GeometryDistances<Real>>();
   }
@@ -239,8 +227,24 @@ struct GeometryHolder final : GeometryInterface {
 
 }  // namespace detail
 
-// Any of the models, as a value.
-class Geometry {
+// A geometry says how far a query is from each class, given transformed rows. Evaluating (many
+// episodes at a time) and a fitted ensemble (one support set, any queries) both ask the geometry,
+// so it is defined once. A model of a geometry is a comparable value with
+//   static constexpr std::string_view kName              its name in pool files
+//   static constexpr std::array<Parameter, n> kParameters
+//   std::array<double, n> values() const                 the values of these parameters
+//   static G of(std::span<const double> values)
+// and, where it is more than the distance from the mean of the class,
+//   std::shared_ptr<const Space> space(const BaseRows&) const   measures in a space of its own
+//   std::unique_ptr<GeometryFit<Real>> make_fit(Real) const   what it makes of distances, for
+//   std::unique_ptr<GeometryDistances<Real>> make_distances(classes, queries, Real) const
+//                                                        float and double; see below
+//   std::size_t growth() const                           members come in the order of it
+//   static constexpr bool kNeedsBaseDistances            asks for distances from base prototypes
+// A new geometry is one file, and one line in the table of pool.cpp that names those of pool files.
+//
+// This class holds any of the models, as a value.
+class DEEPVORO_API Geometry {
  public:
   Geometry() : Geometry(Voronoi{}) {}
   template <class G>

@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <span>
 
+#include "deepvoro/core/export.hpp"
+
 namespace deepvoro {
 
 // The influence function F(C, z) = -sign(alpha) * sum_i d(c_i, z)^alpha, for any non-zero alpha.
-class Influence {
+class DEEPVORO_API Influence {
  public:
   explicit Influence(double alpha);  // throws a usage error for 0, NaN and infinity
 
@@ -21,6 +23,6 @@ class Influence {
 };
 
 // The cell with the largest influence; the smallest index among equals.
-[[nodiscard]] std::size_t cell_of(std::span<const double> influence);
+[[nodiscard]] DEEPVORO_API std::size_t cell_of(std::span<const double> influence);
 
 }  // namespace deepvoro

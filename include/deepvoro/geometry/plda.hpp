@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "deepvoro/core/export.hpp"
 #include "deepvoro/geometry/geometry.hpp"
 
 namespace deepvoro {
@@ -13,10 +14,11 @@ namespace deepvoro {
 // are Gaussian around the center of their class, and both covariances are those of the base
 // classes. Points are whitened rows of one length; a center is drawn towards the mean of the base
 // classes, the more the fewer samples it is the mean of, and distances say how likely a query is.
-struct Plda {
-  double shrink_within = 0.5;   // how much of each covariance is replaced by a multiple of the
-  double shrink_between = 0.4;  // identity
-  double kappa = 1;             // divides the covariance of class centers
+struct DEEPVORO_API Plda {
+  // How much of each covariance is replaced by a multiple of the identity.
+  double shrink_within = 0.5;
+  double shrink_between = 0.4;
+  double kappa = 1;  // divides the covariance of class centers
 
   static constexpr std::string_view kName = "plda";
   static constexpr std::array<Parameter, 3> kParameters{

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "deepvoro/core/export.hpp"
+
 namespace deepvoro {
 
 inline constexpr std::size_t kChannels = 3;
@@ -18,11 +20,12 @@ struct Bitmap {
 };
 
 // Quarter turns are counterclockwise, as Pillow's rotate(90); any number, negative ones clockwise.
-[[nodiscard]] Bitmap rotated(const Bitmap& bitmap, int quarter_turns);
-[[nodiscard]] Bitmap flipped(const Bitmap& bitmap);  // left and right change places
-[[nodiscard]] Bitmap cropped(const Bitmap& bitmap, std::size_t left, std::size_t top,
-                             std::size_t width, std::size_t height);
+[[nodiscard]] DEEPVORO_API Bitmap rotated(const Bitmap& bitmap, int quarter_turns);
+[[nodiscard]] DEEPVORO_API Bitmap flipped(const Bitmap& bitmap);  // left and right change places
+[[nodiscard]] DEEPVORO_API Bitmap cropped(const Bitmap& bitmap, std::size_t left, std::size_t top,
+                                          std::size_t width, std::size_t height);
 // The middle; a margin that cannot be halved is split as torchvision's CenterCrop does.
-[[nodiscard]] Bitmap central_crop(const Bitmap& bitmap, std::size_t width, std::size_t height);
+[[nodiscard]] DEEPVORO_API Bitmap central_crop(const Bitmap& bitmap, std::size_t width,
+                                               std::size_t height);
 
 }  // namespace deepvoro

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "deepvoro/core/export.hpp"
 #include "deepvoro/picture/bitmap.hpp"
 
 namespace deepvoro {
@@ -18,12 +19,13 @@ struct PictureLimits {
 // A JPEG or PNG file, told apart by content. Grey and palettes become RGB, alpha is dropped, of 16
 // bits the upper 8 are kept, EXIF orientation is applied. Pixels are those of Pillow's
 // convert("RGB"). A file that is damaged in any way is a data error that begins with `name`.
-[[nodiscard]] Bitmap decode_picture(std::span<const std::byte> file, const std::string& name,
-                                    const PictureLimits& limits = {});
-[[nodiscard]] Bitmap read_bitmap(const std::filesystem::path& file,
-                                 const PictureLimits& limits = {});
+[[nodiscard]] DEEPVORO_API Bitmap decode_picture(std::span<const std::byte> file,
+                                                 const std::string& name,
+                                                 const PictureLimits& limits = {});
+[[nodiscard]] DEEPVORO_API Bitmap read_bitmap(const std::filesystem::path& file,
+                                              const PictureLimits& limits = {});
 
 // A data error where the first bytes of a file show already that it is no picture.
-void check_begins_like_a_picture(const std::filesystem::path& file);
+DEEPVORO_API void check_begins_like_a_picture(const std::filesystem::path& file);
 
 }  // namespace deepvoro

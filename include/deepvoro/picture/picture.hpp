@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/core/export.hpp"
 #include "deepvoro/picture/bitmap.hpp"
 
 namespace deepvoro {
@@ -20,12 +21,13 @@ struct Picture {
 
 // The bytes of a JPEG or PNG file, or pixels. Without a name it is called by the hash of what it
 // shows, so the same picture has the same name whenever it comes.
-[[nodiscard]] Picture picture_from_bytes(std::vector<std::byte> file, std::string name = {});
-[[nodiscard]] Picture picture_from_pixels(Bitmap pixels, std::string name = {});
+[[nodiscard]] DEEPVORO_API Picture picture_from_bytes(std::vector<std::byte> file,
+                                                      std::string name = {});
+[[nodiscard]] DEEPVORO_API Picture picture_from_pixels(Bitmap pixels, std::string name = {});
 
 // A picture file, or all those in a folder and below it, by name. A picture is called by its path
 // below the folder.
-[[nodiscard]] std::vector<Picture> pictures_at(const std::filesystem::path& path);
+[[nodiscard]] DEEPVORO_API std::vector<Picture> pictures_at(const std::filesystem::path& path);
 
 // Pictures with a class each.
 struct LabelledPictures {
@@ -34,7 +36,9 @@ struct LabelledPictures {
   std::vector<Picture> pictures;
 };
 
-// Those of a collection (deepvoro/picture/collection.hpp).
-[[nodiscard]] LabelledPictures labelled_pictures_at(const std::filesystem::path& collection);
+// Those of a collection: a folder with a folder per class, an archive of one, and others
+// (docs/FORMATS.md).
+[[nodiscard]] DEEPVORO_API LabelledPictures
+labelled_pictures_at(const std::filesystem::path& collection);
 
 }  // namespace deepvoro

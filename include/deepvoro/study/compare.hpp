@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/core/export.hpp"
 #include "deepvoro/episodes/class_bootstrap.hpp"
 #include "deepvoro/episodes/episode.hpp"
 #include "deepvoro/episodes/significance.hpp"
@@ -31,7 +32,8 @@ struct RecordedResult {
 };
 
 // The results in a file that `evaluate --json` wrote: one, or a list of them.
-[[nodiscard]] std::vector<RecordedResult> read_results(const std::filesystem::path& file);
+[[nodiscard]] DEEPVORO_API std::vector<RecordedResult> read_results(
+    const std::filesystem::path& file);
 
 // 95% intervals that say what other classes would have given, see class_bootstrap().
 struct IntervalsByClass {
@@ -42,7 +44,7 @@ struct IntervalsByClass {
 };
 
 // Two results on the very same episodes.
-struct Comparison {
+struct DEEPVORO_API Comparison {
   RecordedResult a;
   RecordedResult b;
   Estimate accuracy_a;
@@ -57,21 +59,23 @@ struct Comparison {
 };
 
 // Throws a data error that names what differs when the episodes are not the same.
-[[nodiscard]] Comparison compare(const RecordedResult& a, const RecordedResult& b);
+[[nodiscard]] DEEPVORO_API Comparison compare(const RecordedResult& a, const RecordedResult& b);
 
 // Every result of a file with the first one of the same number of shots.
-[[nodiscard]] std::vector<Comparison> compare_within(const std::filesystem::path& file);
+[[nodiscard]] DEEPVORO_API std::vector<Comparison> compare_within(
+    const std::filesystem::path& file);
 
 // Every result of file b with the one of file a that has the same number of shots. Where a has
 // several of them: with all, if b has one, or else with the one of the same method. Throws a data
 // error when a result of b has no partner.
-[[nodiscard]] std::vector<Comparison> compare_files(const std::filesystem::path& a,
-                                                    const std::filesystem::path& b);
+[[nodiscard]] DEEPVORO_API std::vector<Comparison> compare_files(const std::filesystem::path& a,
+                                                                 const std::filesystem::path& b);
 
 // Adds the intervals by class. Which classes an episode has is not in a result, so episodes are
 // drawn again from the store, which must be where it was and what it was.
-void add_intervals_by_class(std::span<Comparison> comparisons, unsigned threads);
+DEEPVORO_API void add_intervals_by_class(std::span<Comparison> comparisons, unsigned threads = 1);
 
-void write_comparisons(std::span<const Comparison> comparisons, const std::filesystem::path& file);
+DEEPVORO_API void write_comparisons(std::span<const Comparison> comparisons,
+                                    const std::filesystem::path& file);
 
 }  // namespace deepvoro

@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/ensemble/selection.hpp"
+#include "deepvoro/core/export.hpp"
+#include "deepvoro/core/progress.hpp"
+#include "deepvoro/ensemble/pool.hpp"
+#include "deepvoro/episodes/episode.hpp"
 
 namespace deepvoro {
 
@@ -25,16 +28,17 @@ struct TuningGrid {
 };
 
 // What is tried where nothing else is asked for: plda takes all its transformations, so it has few.
-[[nodiscard]] TuningGrid default_grid(Method method);
+[[nodiscard]] DEEPVORO_API TuningGrid default_grid(Method method);
 
 // What is to be tuned. There is no split to choose: tuning knows the validation split alone.
 struct Tuning {
   Method method = Method::deepvoro;
-  EpisodePlan plan;
-  TuningGrid grid;
-  std::optional<std::size_t> top_k;  // transformations to take: 8, or 2 for deepvoro++
-  std::vector<std::string> views;    // empty: every view of the store, for vd the first; for plda
-                                     // also the mean of each network
+  EpisodePlan plan = {};
+  TuningGrid grid = {};
+  std::optional<std::size_t> top_k = {};  // transformations to take: 8, or 2 for deepvoro++
+  // Empty: every view of the store, for vd the first; for plda also the mean of each
+  // network.
+  std::vector<std::string> views = {};
   bool is_signed = false;
   unsigned threads = 1;
 };
@@ -71,11 +75,11 @@ struct TuningResult {
 };
 
 // Throws a usage error when parts of a request contradict each other.
-void check(const Tuning& request);
+DEEPVORO_API void check(const Tuning& request);
 
 // Chooses a pool by validation and writes it to `out`. Finished steps are kept in `out`.partial, so
 // that the same call goes on where an earlier one was stopped, with the same file in the end.
-TuningResult tune(const FeatureStore& store, const Tuning& request,
-                  const std::filesystem::path& out, const Progress& progress = {});
+DEEPVORO_API TuningResult tune(const FeatureStore& store, const Tuning& request,
+                               const std::filesystem::path& out, const Progress& progress = {});
 
 }  // namespace deepvoro

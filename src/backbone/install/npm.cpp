@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/files.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 
 namespace deepvoro {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/core/files.hpp"
+#include "core/files.hpp"
 
 namespace deepvoro {
 

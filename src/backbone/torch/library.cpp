@@ -1,8 +1,9 @@
+#include "library.hpp"
+
 #include <malloc.h>
 
 #include <limits>
 
-#include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/core/error.hpp"
 #include "inference.hpp"
 #include "trainer.hpp"

@@ -12,8 +12,8 @@
 
 #include "augmentation.hpp"
 #include "core/json_text.hpp"
+#include "core/stopwatch.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/stopwatch.hpp"
 #include "device.hpp"
 #include "features/json_fields.hpp"
 #include "inference.hpp"

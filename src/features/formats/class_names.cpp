@@ -6,9 +6,9 @@
 #include <set>
 #include <sstream>
 
+#include "core/files.hpp"
 #include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 
 namespace deepvoro {
 namespace {

@@ -7,8 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/files.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 #include "feature_table.hpp"
 
 // The constants of HDF5 are macros with C casts in them.

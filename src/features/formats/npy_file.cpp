@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "core/files.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
-#include "deepvoro/features/npy.hpp"
+#include "features/npy.hpp"
 
 namespace deepvoro {
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "core/files.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 #include "npy_file.hpp"
 
 namespace deepvoro {

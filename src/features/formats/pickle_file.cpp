@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "core/files.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/files.hpp"
 #include "pickle_reader.hpp"
 
 namespace deepvoro {

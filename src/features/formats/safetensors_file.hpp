@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/core/files.hpp"
+#include "core/files.hpp"
 #include "number_array.hpp"
 
 namespace deepvoro {

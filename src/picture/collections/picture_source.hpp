@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "deepvoro/core/files.hpp"
+#include "core/files.hpp"
 
 namespace deepvoro {
 

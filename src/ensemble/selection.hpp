@@ -7,11 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "deepvoro/ensemble/engine.hpp"
-#include "deepvoro/ensemble/greedy.hpp"
+#include "deepvoro/ensemble/oracle.hpp"
 #include "deepvoro/ensemble/pool.hpp"
 #include "deepvoro/episodes/episode.hpp"
 #include "deepvoro/episodes/statistics.hpp"
+#include "ensemble/engine.hpp"
+#include "ensemble/greedy.hpp"
 
 namespace deepvoro {
 
@@ -58,16 +59,6 @@ class Selection {
  private:
   explicit Selection(Pool members) : members_(std::move(members)) {}
   Pool members_;
-};
-
-// What one would get by choosing the guided size on the very split that is evaluated: test leakage,
-// kept apart in a type that no evaluation accepts.
-struct Oracle {
-  std::size_t size = 0;
-  Estimate accuracy;
-
-  static Oracle peek(const Arena& arena, const ValidationRanking& ranking,
-                     const Progress& progress = {});
 };
 
 }  // namespace deepvoro

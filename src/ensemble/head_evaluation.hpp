@@ -1,35 +1,13 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
-#include "deepvoro/ensemble/ensemble.hpp"
-#include "deepvoro/heads/logistic.hpp"
-#include "deepvoro/heads/preparation.hpp"
+#include "deepvoro/ensemble/head_configuration.hpp"
+#include "ensemble/ensemble.hpp"
+#include "heads/preparation.hpp"
 
 namespace deepvoro {
-
-// How SimpleShot prepares a row: not at all, to unit length, or less the mean of all base rows and
-// then to unit length.
-enum class Normalisation { un, l2n, cl2n };
-
-[[nodiscard]] Normalisation normalisation_named(const std::string& name);
-[[nodiscard]] const char* name(Normalisation normalisation);
-[[nodiscard]] LogisticKind logistic_kind_named(const std::string& name);
-[[nodiscard]] const char* name(LogisticKind kind);
-[[nodiscard]] LogisticStart logistic_start_named(const std::string& name);
-[[nodiscard]] const char* name(LogisticStart start);
-
-// A method that fits one head on one view.
-struct HeadConfiguration {
-  Method method = Method::power_lr;
-  std::string view;
-  LogisticOptions
-      logistic;  // of the three with logistic regression; its kind is that of deepvoro--
-  Normalisation normalisation = Normalisation::cl2n;  // of simpleshot
-  bool is_signed = false;                             // square roots of negative features
-};
 
 // Whether a method is or has a logistic regression.
 [[nodiscard]] bool has_logistic(Method method);

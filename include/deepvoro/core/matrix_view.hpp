@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
-#include <memory>
 #include <span>
 #include <type_traits>
 
@@ -44,44 +42,6 @@ class MatrixView {
   std::size_t rows_ = 0;
   std::size_t cols_ = 0;
   std::size_t stride_ = 0;
-};
-
-// Zeroed memory aligned to a cache line, to be given back with std::free; large blocks ask for
-// large pages, because rows are picked from them at random. nullptr for no bytes.
-[[nodiscard]] void* allocate_zeroed(std::size_t bytes);
-
-// Owning matrix of zeros with padded rows, aligned to a cache line.
-template <class T>
-class Matrix {
-  static_assert(std::is_trivially_copyable_v<T>);
-
- public:
-  Matrix() = default;
-  Matrix(std::size_t rows, std::size_t cols)
-      : rows_(rows), cols_(cols), data_(allocate(rows * padded(cols))) {}
-
-  [[nodiscard]] MatrixView<T> view() { return {data_.get(), rows_, cols_, padded(cols_)}; }
-  [[nodiscard]] MatrixView<const T> view() const {
-    return {data_.get(), rows_, cols_, padded(cols_)};
-  }
-  [[nodiscard]] T* row(std::size_t r) { return data_.get() + r * padded(cols_); }
-  [[nodiscard]] const T* row(std::size_t r) const { return data_.get() + r * padded(cols_); }
-  [[nodiscard]] std::size_t rows() const { return rows_; }
-  [[nodiscard]] std::size_t cols() const { return cols_; }
-  [[nodiscard]] std::size_t stride() const { return padded(cols_); }
-
- private:
-  struct Free {
-    void operator()(T* memory) const { std::free(memory); }
-  };
-
-  static T* allocate(std::size_t count) {
-    return static_cast<T*>(allocate_zeroed(count * sizeof(T)));
-  }
-
-  std::size_t rows_ = 0;
-  std::size_t cols_ = 0;
-  std::unique_ptr<T[], Free> data_;
 };
 
 }  // namespace deepvoro

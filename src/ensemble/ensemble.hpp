@@ -2,17 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
-#include "deepvoro/ensemble/engine.hpp"
-#include "deepvoro/ensemble/selection.hpp"
+#include "deepvoro/ensemble/scores.hpp"
+#include "ensemble/engine.hpp"
+#include "ensemble/selection.hpp"
 
 namespace deepvoro {
-
-// Receives the influence F of one episode, [queries x ways], episodes in ascending order.
-using ScoreSink = std::function<void(std::span<const double> scores)>;
 
 // Accuracy in percent of the selected members together, for each episode.
 [[nodiscard]] std::vector<double> evaluate_ensemble(const Arena& arena, const Selection& selection,

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
+#include "core/matrix.hpp"
 #include "deepvoro/episodes/episode.hpp"
 #include "deepvoro/geometry/influence.hpp"
 

@@ -3,10 +3,10 @@
 #include <span>
 #include <utility>
 
-#include "deepvoro/geometry/diagram.hpp"
 #include "deepvoro/geometry/influence.hpp"
-#include "deepvoro/heads/head.hpp"
-#include "deepvoro/heads/logistic.hpp"
+#include "geometry/diagram.hpp"
+#include "heads/head.hpp"
+#include "heads/logistic.hpp"
 
 namespace deepvoro {
 

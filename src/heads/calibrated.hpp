@@ -4,9 +4,9 @@
 #include <memory>
 #include <span>
 
-#include "deepvoro/core/matrix.hpp"
-#include "deepvoro/heads/base_statistics.hpp"
-#include "deepvoro/heads/head.hpp"
+#include "core/matrix.hpp"
+#include "heads/base_statistics.hpp"
+#include "heads/head.hpp"
 
 namespace deepvoro {
 

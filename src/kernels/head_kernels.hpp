@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "deepvoro/kernels/kernels.hpp"
+#include "kernels/kernels.hpp"
 
 // The hot loops of fitting heads; the rules of kernels.hpp hold. All levels give the same bits.
 namespace deepvoro::kernels {

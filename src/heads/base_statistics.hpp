@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
+#include "core/matrix.hpp"
 #include "deepvoro/features/store.hpp"
 
 namespace deepvoro {

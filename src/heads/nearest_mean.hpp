@@ -2,9 +2,9 @@
 
 #include <span>
 
-#include "deepvoro/core/matrix.hpp"
-#include "deepvoro/geometry/diagram.hpp"
-#include "deepvoro/heads/head.hpp"
+#include "core/matrix.hpp"
+#include "geometry/diagram.hpp"
+#include "heads/head.hpp"
 
 namespace deepvoro {
 

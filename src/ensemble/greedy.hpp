@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "deepvoro/ensemble/engine.hpp"
+#include "ensemble/engine.hpp"
 
 namespace deepvoro {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "core/matrix.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/core/matrix.hpp"
 #include "deepvoro/features/store.hpp"
-#include "deepvoro/features/transform.hpp"
-#include "deepvoro/kernels/kernels.hpp"
+#include "features/transformed_rows.hpp"
+#include "kernels/kernels.hpp"
 
 namespace deepvoro {
 

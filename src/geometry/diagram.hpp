@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
+#include "core/matrix.hpp"
 
 namespace deepvoro {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "deepvoro/picture/collection.hpp"
+#include "picture/collection.hpp"
 
 namespace deepvoro {
 

@@ -3,19 +3,11 @@
 #include <cstdint>
 #include <string>
 
-#include "deepvoro/ensemble/engine.hpp"
 #include "deepvoro/ensemble/pool.hpp"
 #include "deepvoro/episodes/reliability.hpp"
+#include "ensemble/engine.hpp"
 
 namespace deepvoro {
-
-struct ReliabilityRequest {
-  bool calibration = false;
-  bool open_set = false;
-  std::uint32_t seed = 0;  // of the queries from outside
-
-  [[nodiscard]] bool asks_for_something() const { return calibration || open_set; }
-};
 
 // Throws a usage error when something is asked for that is not measured of this method.
 void check(const ReliabilityRequest& request, Method method);

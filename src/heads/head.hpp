@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "deepvoro/core/matrix.hpp"
+#include "core/matrix.hpp"
 
 namespace deepvoro {
 

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "deepvoro/core/matrix.hpp"
-#include "deepvoro/core/random.hpp"
-#include "deepvoro/heads/head.hpp"
+#include "core/matrix.hpp"
+#include "core/random.hpp"
+#include "heads/head.hpp"
 
 namespace deepvoro {
 

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/matrix.hpp"
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/features/store.hpp"
+#include "deepvoro/features/transform.hpp"
+#include "kernels/kernels.hpp"
+
+namespace deepvoro {
+
+// One view of a split, read once for all its transformations: its elements as they are in the
+// store, but laid out a block of columns after the other (the last one may be narrower), and the
+// norm of every row. Reading throws a data error that names the first row with NaN or infinity.
+class LoadedView {
+ public:
+  LoadedView(const FeatureStore& store, std::size_t block_columns, unsigned threads)
+      : store_(store), block_columns_(block_columns), threads_(threads) {}
+
+  // Reads a view in the place of the one before, into the same memory.
+  void load(const std::string& split, const std::string& view);
+
+  [[nodiscard]] std::size_t rows() const { return norms_.size(); }
+  [[nodiscard]] std::size_t dim() const { return dim_; }
+  [[nodiscard]] ElementType element() const { return element_; }
+  [[nodiscard]] double norm(std::size_t row) const { return norms_[row]; }
+  [[nodiscard]] const std::string& file() const { return file_; }
+
+  // The elements of a row from a column on, as far as they lie in one block.
+  struct Run {
+    const std::byte* data;
+    std::size_t count;
+  };
+  [[nodiscard]] Run run(std::size_t row, std::size_t column) const;
+
+ private:
+  const FeatureStore& store_;
+  std::size_t block_columns_;
+  unsigned threads_;
+  std::string file_;
+  std::size_t dim_ = 0;
+  ElementType element_ = ElementType::float32;
+  std::vector<double> norms_;
+  Matrix<std::byte> blocks_;
+};
+
+// A point near the middle of a transformed view. Rows are kept less this point: distances do not
+// feel it, but with the common part gone neither rounding nor cancellation shows.
+[[nodiscard]] std::vector<float> center_of(const LoadedView& view, const Transform& transform);
+
+// A transformation made ready to run on rows in memory.
+class TransformPlan {
+ public:
+  explicit TransformPlan(const Transform& transform);
+
+  [[nodiscard]] const Transform& transform() const { return transform_; }
+
+  // Transforms `count` elements of a row of the given norm and takes `center` off them. `scratch`
+  // has padded(count) elements. On a status other than ok, out is unspecified.
+  template <class Real>
+  kernels::RowStatus apply(ElementType element, const std::byte* row, std::size_t count,
+                           double norm, const float* center, double* scratch, Real* out) const;
+
+  // What is wrong with the first element that apply() refuses; column counts from 0.
+  struct Complaint {
+    std::size_t column;
+    std::string what;
+    ErrorCode code;
+  };
+  [[nodiscard]] Complaint explain(ElementType element, const std::byte* row, std::size_t count,
+                                  double norm, double* scratch) const;
+
+ private:
+  [[nodiscard]] bool quick(ElementType element, const std::byte* row, std::size_t count,
+                           double norm, const float* center, float* out) const;
+
+  Transform transform_;
+  kernels::RowTransform exact_;
+  kernels::QuickTransform quick_;
+  bool has_quick_;
+};
+
+// Applies one transformation to rows of a view and takes a center off the results. Safe to use from
+// several threads, each with its own scratch of padded(dim) doubles. Refers to the view.
+class RowTransformer {
+ public:
+  RowTransformer(const LoadedView& view, const Transform& transform, std::vector<float> center)
+      : view_(view), plan_(transform), center_(std::move(center)) {}
+
+  [[nodiscard]] const std::vector<float>& center() const { return center_; }
+
+  // Columns begin to begin+count of a row. Columns from dim on are written as zero. Throws a data
+  // error that names the place when a value cannot be transformed.
+  template <class Real>
+  void columns(std::size_t row, std::size_t begin, std::size_t count, double* scratch,
+               Real* out) const;
+
+ private:
+  const LoadedView& view_;
+  TransformPlan plan_;
+  std::vector<float> center_;
+};
+
+// Widens elements in memory to double, and gives their Euclidean norm. `out` has padded(count)
+// elements; those beyond count are written as zero.
+double widen(ElementType element, const std::byte* row, std::size_t count, double* out);
+
+// Adds a row, divided by its norm, to `sum`; nothing where the norm is 0. What is not finite stays
+// so. `scratch` has padded(count) elements.
+void add_unit_row(ElementType element, const std::byte* row, std::size_t count, double* scratch,
+                  double* sum);
+
+}  // namespace deepvoro

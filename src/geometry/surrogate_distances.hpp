@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/matrix.hpp"
+#include "deepvoro/geometry/geometry.hpp"
+#include "deepvoro/geometry/surrogate.hpp"
+
+namespace deepvoro {
+
+// The surrogate classes of one episode for every R at once. The set of R contains that of R-1, so
+// it is kept as the base classes that join at each R. Reuse an object to reuse its memory.
+template <class Real>
+class SurrogateClasses {
+ public:
+  // distances: [ways x base classes], of each prototype to each base prototype. Ties go to the
+  // smaller base index; an R above the number of base classes means all of them. Where rounding
+  // leaves open which of two is nearer, `exact(way, base)` is asked for better distances.
+  using ExactDistance = std::function<double(std::size_t way, std::size_t base)>;
+  void select(MatrixView<const Real> distances, std::size_t largest_R, const ExactDistance& exact);
+
+  // From this R on the set does not grow.
+  [[nodiscard]] std::size_t levels() const { return begin_.size() - 1; }
+
+  // The base classes that are in the set of R but not in that of R-1, ascending. R from 1 on.
+  [[nodiscard]] std::span<const std::size_t> joining_at(std::size_t R) const;
+
+ private:
+  void find_nearest(std::span<const Real> distances, std::size_t count);
+  void add_close_ones_beyond(std::span<const Real> distances, std::size_t way,
+                             const ExactDistance& exact);
+  void settle_close_ones(std::span<const Real> distances, std::size_t way, std::size_t sorted,
+                         const ExactDistance& exact);
+
+  // Scratch: base classes by distance; the distances of those not among them; the nearest of each
+  // block of these; base classes whose order is doubtful.
+  std::vector<std::size_t> order_;
+  std::vector<Real> left_;
+  std::vector<std::size_t> nearest_;
+  std::vector<std::pair<double, std::size_t>> close_;
+  std::vector<std::size_t> joins_at_;  // for each base class, the R at which it joins
+  std::vector<std::size_t> joined_;    // base classes by joining R, then index
+
+  std::vector<std::size_t> begin_{0};  // where in joined_ each R begins
+};
+
+template <class Real>
+class SurrogateFit final : public GeometryFit<Real> {
+ public:
+  void fit(const CenterDistances<Real>& centers, const Geometry& last) override;
+
+  [[nodiscard]] const SurrogateClasses<Real>& classes() const { return classes_; }
+  [[nodiscard]] MatrixView<const Real> centers_to_base() const { return to_base_; }
+
+ private:
+  SurrogateClasses<Real> classes_;
+  MatrixView<const Real> to_base_;
+};
+
+// For growing R. Queries lie side by side, so that they are computed together.
+template <class Real>
+class SurrogateDistances final : public GeometryDistances<Real> {
+ public:
+  SurrogateDistances(std::size_t classes, std::size_t queries);
+
+  void begin(const GeometryFit<Real>& fit, const QueryDistances<Real>& queries) override;
+  [[nodiscard]] MatrixView<const Real> of(const Geometry& member) override;
+
+ private:
+  void grow_to(std::size_t R);
+
+  const SurrogateFit<Real>* fit_ = nullptr;
+  std::span<const Real* const> to_base_;
+  std::size_t grown_to_ = 0;
+  bool shares_are_present_ = false;
+  Matrix<Real> features_;  // d/|d|_1
+  Matrix<Real> squared_;   // |d' - d'_k|^2 so far
+  Matrix<Real> shares_;    // d''/|d''|_1 for the present R
+  Matrix<Real> values_;
+  Matrix<Real> of_queries_;       // distances of all queries from one base class
+  std::vector<Real> of_centers_;  // the same of the centers
+};
+
+}  // namespace deepvoro
