@@ -8,7 +8,7 @@ if(DEEPVORO_BUILD_BACKBONE)
 endif()
 install(DIRECTORY include/deepvoro TYPE INCLUDE)
 install(DIRECTORY data/backbones DESTINATION ${CMAKE_INSTALL_DATADIR}/deepvoro
-        FILES_MATCHING PATTERN "*.safetensors" PATTERN "*.about.json")
+        FILES_MATCHING PATTERN "*.safetensors" PATTERN "*.about.json" PATTERN "*.statistics")
 install(EXPORT deepvoroTargets NAMESPACE deepvoro:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/deepvoroConfig.cmake.in ${PROJECT_BINARY_DIR}/deepvoroConfig.cmake
                               INSTALL_DESTINATION ${package_dir})

@@ -12,6 +12,7 @@
 #include "deepvoro/backbone/model.hpp"
 #include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/backbone/training.hpp"
+#include "deepvoro/classifier/backbone_statistics.hpp"
 #include "deepvoro/classifier/calibration.hpp"
 #include "deepvoro/classifier/classifier.hpp"
 #include "deepvoro/classifier/picture_options.hpp"

@@ -126,6 +126,7 @@ class Classifier:
         *,
         views: Union[int, str, Iterable[str]] = 4,
         pool: Union[PathLike, Iterable[Member], TuningResult, None] = None,
+        method: str = "deepvoro",
         split: Optional[str] = None,
         backbone: Optional[str] = None,
         device: str = "cpu",
@@ -140,14 +141,15 @@ class Classifier:
 
         `views` are the ways to look at each picture: 1, 4, 8, 16, 64, or names such as ``["s84_r0_f0"]``. `pool`
         replaces the members (every view with the eight transformations): a pool file, a list of members, or what
-        :func:`tune` returned.
+        :func:`tune` returned. `method` may be "plda" instead: every view, whitened by the statistics that lie beside the
+        network (``deepvoro backbone statistics``), or by the split base of a store.
         """
         with _pool_file(pool if pool is None or isinstance(pool, (str, os.PathLike, TuningResult)) else list(pool)) as file:
             store = _store(support)
             if store is not None:
                 if backbone is not None:
                     raise ValueError("backbone: a feature store already has features")
-                return cls(_core.Classifier.fit_store(store, split or "", file, _threads(threads)))
+                return cls(_core.Classifier.fit_store(store, split or "", file, method, _threads(threads)))
             looking = _looking(backbone, device, skip_bad, threads)
             names = str(views) if isinstance(views, (int, str)) else ",".join(views)
             if isinstance(support, Mapping):
@@ -155,9 +157,9 @@ class Classifier:
                 groups = [pictures_of(support[name]) for name in classes]
                 labels = [label for label, group in enumerate(groups) for _ in group]
                 pictures = [picture for group in groups for picture in group]
-                fitted = _core.Classifier.fit_pictures(classes, labels, pictures, names, file, looking)
+                fitted = _core.Classifier.fit_pictures(classes, labels, pictures, names, file, method, looking)
             else:
-                fitted = _core.Classifier.fit_collection(os.fspath(support), names, file, looking)
+                fitted = _core.Classifier.fit_collection(os.fspath(support), names, file, method, looking)
         _warn(looking)
         return cls(fitted)
 

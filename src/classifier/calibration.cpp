@@ -111,7 +111,8 @@ double best_temperature(MatrixView<const double> influence, std::span<const std:
 }
 
 Calibration calibrate(MatrixView<const double> influence, std::span<const std::size_t> labels,
-                      std::span<const std::size_t> shots) {
+                      std::span<const std::size_t> shots,
+                      std::optional<MatrixView<const double>> measured_without) {
   Calibration result;
   if (shots.size() < 2) {  // there is nothing to be mistaken for
     result.threshold = std::numeric_limits<double>::lowest();
@@ -134,10 +135,12 @@ Calibration calibrate(MatrixView<const double> influence, std::span<const std::s
   Matrix<double> without(left_out.size(), influence.cols());
   Mean largest;
   for (std::size_t row = 0; row < left_out.size(); ++row) {
-    std::ranges::copy(influence[left_out[row]], without.row(row));
     const std::size_t label = left_out_labels[row];
-    const auto n = static_cast<double>(shots[label]);
-    without.row(row)[label] *= n / (n - 1);
+    std::ranges::copy(measured_without.value_or(influence)[left_out[row]], without.row(row));
+    if (!measured_without) {
+      const auto n = static_cast<double>(shots[label]);
+      without.row(row)[label] *= n / (n - 1);
+    }
     const std::span<const double> values{without.row(row), influence.cols()};
     const std::size_t cell = cell_of(values);
     if (cell == label) ++result.correct;

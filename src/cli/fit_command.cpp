@@ -23,6 +23,7 @@ Examples:
   deepvoro fit birds --out birds.dv
   deepvoro predict birds.dv unknown/*.jpg
   deepvoro fit birds --views 16 --out birds.dv
+  deepvoro fit sketches --method plda --out sketches.dv
   deepvoro fit sketches --backbone my-model.safetensors --out sketches.dv
   deepvoro fit features --split novel --out features.dv)";
 
@@ -30,6 +31,7 @@ struct FitCommand {
   std::string support;
   std::string out;
   std::string pool;
+  std::string method = "deepvoro";
   PictureFit fit;
   PictureFlags flags;
 
@@ -45,7 +47,7 @@ Classifier FitCommand::of_store() const {
   store.refuse_output_inside("--out", out);
   if (!flags.looking.backbone.empty())
     throw usage_error("--backbone: a feature store already has features");
-  return Classifier::fit(store, flags.split, fit.pool, flags.looking.threads);
+  return Classifier::fit(store, flags.split, fit.pool, flags.looking.threads, fit.method);
 }
 
 Classifier FitCommand::of_pictures() {
@@ -70,6 +72,7 @@ Classifier FitCommand::of_pictures() {
 
 void FitCommand::run() {
   { const AtomicFile shows_early_whether_it_can_be_written(out); }
+  fit.method = method_named(method);
   if (!pool.empty()) fit.pool = read_pool(pool);
   const Classifier classifier = is_store(support) ? of_store() : of_pictures();
   classifier.save(out);
@@ -89,8 +92,12 @@ void add_fit_command(CLI::App& program) {
   app->add_option("--views", command->fit.views,
                   "views of each picture: 1, 4, 8, 16, 64, or names separated by commas")
       ->capture_default_str();
-  app->add_option("--pool", command->pool,
-                  "JSON file of members, instead of every view with the eight transformations");
+  app->add_option(
+         "--method", command->method,
+         "deepvoro (every view with eight transformations), or plda (every view, whitened by "
+         "the statistics beside the network, or by the split base of a store)")
+      ->capture_default_str();
+  app->add_option("--pool", command->pool, "JSON file of members, instead of those of the method");
   command->flags.add_to(
       *app, "name or file of a model [photographs: resnet50; drawings: quickdraw-conv4]");
   app->callback([command] { command->run(); });

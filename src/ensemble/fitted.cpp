@@ -26,9 +26,11 @@ class FittedEnsemble::Group {
 
   // The place of its view among those of the support; means are behind the last.
   [[nodiscard]] virtual std::size_t view() const = 0;
-  // Adds the terms of queries, whose norms are given, to `out`.
+  // Adds the terms of queries, whose norms are given, to `out`. `left_out_of`: the classes that the
+  // queries are samples of and are taken out of; empty where they are not.
   virtual void add_terms(MatrixView<const float> queries, std::span<const double> norms,
-                         const Influence& influence, MatrixView<double> out) const = 0;
+                         std::span<const std::size_t> left_out_of, const Influence& influence,
+                         MatrixView<double> out) const = 0;
 };
 
 namespace {
@@ -191,6 +193,7 @@ constexpr std::size_t kBlock = 32;
 struct GroupSource {
   const ViewedSamples& support;
   const ViewedSamples* base;
+  const SpaceProvider& spaces;
   std::span<const Member> members;
 };
 
@@ -201,7 +204,12 @@ class GroupOf final : public FittedEnsemble::Group {
       : view_(place_of_view(source.support, source.members.front().view)),
         members_(source.members.begin(), source.members.end()),
         transformer_(members_.front().transform, source.support.rows[view_].cols()) {
-    if (members_.front().geometry.has_space()) fit_space(source);
+    if (members_.front().geometry.has_space()) {
+      if (source.spaces)
+        space_ = source.spaces(members_.front());
+      else
+        fit_space(source);
+    }
     fit_centers(source.support);
     fit_geometries(source);
   }
@@ -209,10 +217,15 @@ class GroupOf final : public FittedEnsemble::Group {
   [[nodiscard]] std::size_t view() const override { return view_; }
 
   void add_terms(MatrixView<const float> queries, std::span<const double> norms,
-                 const Influence& influence, MatrixView<double> out) const override {
+                 std::span<const std::size_t> left_out_of, const Influence& influence,
+                 MatrixView<double> out) const override {
     const Matrix<Real> points = points_of(queries, norms);
     Matrix<Real> distances(classes_, points.rows());
-    measure(points, distances.view());
+    measure(points, left_out_of.empty() ? uses_offsets_ : true, distances.view());
+    for (std::size_t q = 0; q < left_out_of.size(); ++q)
+      if (sizes_[left_out_of[q]] > 1)
+        distances.row(left_out_of[q])[q] =
+            distance_without(points.row(q), left_out_of[q], distances.row(left_out_of[q])[q]);
     Matrix<Real> to_base(points.rows(), base_.cells());
     std::vector<const Real*> to_base_rows;
     std::vector<double> of_point(base_.cells());
@@ -273,6 +286,7 @@ class GroupOf final : public FittedEnsemble::Group {
 
   void fit_centers(const ViewedSamples& support) {
     classes_ = support.classes;
+    sizes_ = class_sizes(support);
     Matrix<Real> means =
         prototypes_of<Real>(transformer_, space_.get(), support.rows[view_], support);
     if (space_ == nullptr) {
@@ -281,15 +295,14 @@ class GroupOf final : public FittedEnsemble::Group {
       sets_.push_back({std::move(all), VoronoiDiagram<Real>(std::move(means)), {}, 0});
       return;
     }
-    const std::vector<std::size_t> sizes = class_sizes(support);
-    std::vector<std::size_t> different(sizes);
+    std::vector<std::size_t> different(sizes_);
     std::ranges::sort(different);
     different.erase(std::unique(different.begin(), different.end()), different.end());
     for (const std::size_t size : different) {
       const Metric metric = space_->metric(size);
       CenterSet set;
       for (std::size_t k = 0; k < classes_; ++k)
-        if (sizes[k] == size) set.classes.push_back(k);
+        if (sizes_[k] == size) set.classes.push_back(k);
       Matrix<Real>& centers = set.diagram.reshaped(set.classes.size(), means.cols());
       for (std::size_t c = 0; c < set.classes.size(); ++c)
         for (std::size_t i = 0; i < means.cols(); ++i)
@@ -298,9 +311,28 @@ class GroupOf final : public FittedEnsemble::Group {
                                 (metric.center_scale.empty() ? 1 : metric.center_scale[i]));
       for (const double scale : metric.query_scale)
         set.query_scale.push_back(static_cast<Real>(scale));
-      if (different.size() > 1) set.offset = metric.offset;
+      set.offset = metric.offset;
       sets_.push_back(std::move(set));
     }
+    uses_offsets_ = different.size() > 1;
+    means_ = std::move(means);
+  }
+
+  // From the center of a class less one of its samples, of which `distance` is that with it.
+  [[nodiscard]] Real distance_without(const Real* point, std::size_t label, Real distance) const {
+    const auto n = static_cast<double>(sizes_[label]);
+    if (space_ == nullptr) return static_cast<Real>(static_cast<double>(distance) * n / (n - 1));
+    const Metric metric = space_->metric(sizes_[label] - 1);
+    double squares = metric.offset;
+    for (std::size_t i = 0; i < means_.cols(); ++i) {
+      const auto at = static_cast<double>(point[i]);
+      const double mean = (n * static_cast<double>(means_.row(label)[i]) - at) / (n - 1);
+      const double query_scale = metric.query_scale.empty() ? 1 : metric.query_scale[i];
+      const double center_scale = metric.center_scale.empty() ? 1 : metric.center_scale[i];
+      const double difference = at * query_scale - mean * center_scale;
+      squares += difference * difference;
+    }
+    return static_cast<Real>(std::sqrt(squares));
   }
 
   void fit_geometries(const GroupSource& source) {
@@ -395,7 +427,7 @@ class GroupOf final : public FittedEnsemble::Group {
   }
 
   // distances: [classes x points]
-  void measure(const Matrix<Real>& points, MatrixView<Real> distances) const {
+  void measure(const Matrix<Real>& points, bool with_offsets, MatrixView<Real> distances) const {
     for (const CenterSet& set : sets_) {
       if (space_ == nullptr) return set.diagram.distances(points.view(), distances);
       Matrix<Real> scaled(points.rows(), points.cols());
@@ -409,8 +441,9 @@ class GroupOf final : public FittedEnsemble::Group {
         for (std::size_t q = 0; q < points.rows(); ++q) {
           const auto distance = static_cast<double>(of_set.row(c)[q]);
           distances.row(set.classes[c])[q] =
-              set.offset == 0 ? of_set.row(c)[q]
-                              : static_cast<Real>(std::sqrt(distance * distance + set.offset));
+              !with_offsets || set.offset == 0
+                  ? of_set.row(c)[q]
+                  : static_cast<Real>(std::sqrt(distance * distance + set.offset));
         }
     }
   }
@@ -420,6 +453,9 @@ class GroupOf final : public FittedEnsemble::Group {
   PointTransformer transformer_;
   std::shared_ptr<const Space> space_;
   std::size_t classes_ = 0;
+  std::vector<std::size_t> sizes_;
+  Matrix<Real> means_;  // of classes, in a space of their own alone
+  bool uses_offsets_ = false;
   std::vector<CenterSet> sets_;
   VoronoiDiagram<Real> base_;  // base prototypes, where a member needs them
   Matrix<Real> centers_to_base_;
@@ -434,7 +470,8 @@ MatrixView<const float> rows_of(MatrixView<const float> all, std::size_t begin, 
 }  // namespace
 
 FittedEnsemble::FittedEnsemble(const Pool& pool, const ViewedSamples& support,
-                               const ViewedSamples* base, Influence influence)
+                               const ViewedSamples* base, Influence influence,
+                               const SpaceProvider& spaces)
     : classes_(support.classes), views_(support.views), influence_(influence) {
   if (pool.empty()) throw usage_error("the pool has no members");
   check_samples(support);
@@ -449,7 +486,7 @@ FittedEnsemble::FittedEnsemble(const Pool& pool, const ViewedSamples& support,
     std::size_t end = begin + 1;
     while (end < members.size() && members[begin].shares_points_with(members[end])) ++end;
     const GroupSource source{all_support.samples(), all_base ? &all_base->samples() : nullptr,
-                             std::span(members).subspan(begin, end - begin)};
+                             spaces, std::span(members).subspan(begin, end - begin)};
     const std::size_t view = place_of_view(source.support, members[begin].view);
     if (source.support.rows[view].cols() < kFloatDim)
       groups_.push_back(std::make_unique<GroupOf<double>>(source));
@@ -483,7 +520,18 @@ void FittedEnsemble::influence(std::span<const std::span<const float>> query,
   if (out.size() != classes_) throw usage_error("room for one influence per class must be given");
   std::vector<MatrixView<const float>> queries;
   for (const std::span<const float> row : query) queries.emplace_back(row.data(), 1, row.size());
-  influence_of_block(queries, 0, 1, {out.data(), 1, classes_});
+  influence_of_block(queries, {}, 0, 1, {out.data(), 1, classes_});
+}
+
+void FittedEnsemble::influence_without(std::span<const MatrixView<const float>> samples,
+                                       std::span<const std::size_t> labels, MatrixView<double> out,
+                                       unsigned threads) const {
+  if (out.cols() != classes_ || out.rows() != labels.size())
+    throw usage_error("every sample needs a label, and room for one influence a class");
+  if (influence_.alpha() != 1) throw usage_error("samples are left out where alpha is 1");
+  parallel_for(threads, out.rows(), kBlock, [&](std::size_t begin, std::size_t end, unsigned) {
+    influence_of_block(samples, labels.subspan(begin, end - begin), begin, end, out);
+  });
 }
 
 void FittedEnsemble::influence(std::span<const MatrixView<const float>> queries,
@@ -493,13 +541,13 @@ void FittedEnsemble::influence(std::span<const MatrixView<const float>> queries,
     if (view.rows() != out.rows())
       throw usage_error("every view of the queries must have the same number of rows");
   parallel_for(threads, out.rows(), kBlock, [&](std::size_t begin, std::size_t end, unsigned) {
-    influence_of_block(queries, begin, end, out);
+    influence_of_block(queries, {}, begin, end, out);
   });
 }
 
 void FittedEnsemble::influence_of_block(std::span<const MatrixView<const float>> queries,
-                                        std::size_t begin, std::size_t end,
-                                        MatrixView<double> out) const {
+                                        std::span<const std::size_t> left_out_of, std::size_t begin,
+                                        std::size_t end, MatrixView<double> out) const {
   std::vector<double> scratch(padded(std::ranges::max(dims_)));
   std::vector<double> norms(end - begin);
   for (std::size_t q = begin; q < end; ++q) std::ranges::fill(out[q], 0.0);
@@ -522,7 +570,7 @@ void FittedEnsemble::influence_of_block(std::span<const MatrixView<const float>>
       for (std::size_t q = 0; q < norms.size(); ++q) norms[q] = checked_norm(seen[q], scratch);
     }
     last = group.get();
-    group->add_terms(seen, norms, influence_, of_block);
+    group->add_terms(seen, norms, left_out_of, influence_, of_block);
   }
   for (std::size_t q = begin; q < end; ++q)
     for (double& value : out[q]) value *= influence_.sign();

@@ -230,14 +230,59 @@ void shrink(Dense& covariance, double share) {
   covariance.diagonal().array() += share * mean_variance;
 }
 
+// A with A^T S_w A = 1 and A^T S_b A = diag(psi), by the Cholesky factor of S_w: any such A gives
+// the same distances, and this one costs a single eigenproblem.
+void diagonalise(Statistics& statistics, const BaseRows& base, PldaModel& model) {
+  fix_block_sizes();
+  const Index dim = index(base.dim);
+  const Eigen::LLT<Eigen::Ref<Dense>> cholesky(statistics.within);
+  const auto factor = statistics.within.triangularView<Eigen::Lower>();
+  const double largest = statistics.within.diagonal().maxCoeff();
+  constexpr double least_ratio = 1e-7;
+  if (cholesky.info() != Eigen::Success ||
+      !(statistics.within.diagonal().minCoeff() > least_ratio * largest))
+    throw data_error(
+        fmt::format("{}: samples of the base classes do not vary in all {} dimensions; give plda "
+                    "members a shrink_within above 0",
+                    base.origin, base.dim));
+  Dense between = statistics.between.selfadjointView<Eigen::Lower>();
+  factor.solveInPlace(between);
+  between.transposeInPlace();
+  factor.solveInPlace(between);
+  const Eigen::Tridiagonalization<Dense> tridiagonal(between);
+  Eigen::VectorXd diagonal = tridiagonal.diagonal();
+  Eigen::VectorXd subdiagonal = tridiagonal.subDiagonal();
+  const std::vector<kernels::Rotation> rotations = diagonalising(diagonal, subdiagonal);
+  model.axes.resize(base.dim * base.dim);
+  Dense axes = tridiagonal.matrixQ();
+  statistics.within.transpose().triangularView<Eigen::Upper>().solveInPlace(axes);
+  rotate_columns(rotations, axes);
+  Eigen::Map<Dense>(model.axes.data(), dim, dim) = axes;  // its columns lie one after the other
+  for (Index j = 0; j < dim; ++j) model.psi.push_back(std::max(diagonal[j], kLeastPsi));
+}
+
 class PldaSpace final : public Space {
  public:
-  PldaSpace(const Plda& plda, const BaseRows& base) : kappa_(plda.kappa), mean_(padded(base.dim)) {
-    Statistics statistics = statistics_of(base);
-    std::ranges::copy(statistics.mean, mean_.begin());
-    shrink(statistics.within, plda.shrink_within);
-    shrink(statistics.between, plda.shrink_between);
-    diagonalise(statistics, base);
+  PldaSpace(double kappa, const PldaModel& model)
+      : kappa_(kappa),
+        length_(std::sqrt(std::accumulate(model.psi.begin(), model.psi.end(),
+                                          static_cast<double>(model.psi.size())))),
+        mean_(model.mean),
+        psi_(model.psi) {
+    const std::size_t dim = psi_.size();
+    const auto copy = [&](auto& to) {
+      using Real = std::remove_reference_t<decltype(*to.row(0))>;
+      for (std::size_t j = 0; j < dim; ++j)
+        for (std::size_t i = 0; i < dim; ++i)
+          to.row(j)[i] = static_cast<Real>(model.axes[j * dim + i]);
+    };
+    if (dim < kFloatDim) {
+      axes_double_ = Matrix<double>(dim, dim);
+      copy(axes_double_);
+    } else {
+      axes_float_ = Matrix<float>(dim, dim);
+      copy(axes_float_);
+    }
   }
 
   void map(MatrixView<const float> rows, const double* taken_off,
@@ -273,52 +318,6 @@ class PldaSpace final : public Space {
   }
 
  private:
-  // A with A^T S_w A = 1 and A^T S_b A = diag(psi), by the Cholesky factor of S_w: any such A gives
-  // the same distances, and this one costs a single eigenproblem.
-  void diagonalise(Statistics& statistics, const BaseRows& base) {
-    fix_block_sizes();
-    const Index dim = index(base.dim);
-    const Eigen::LLT<Eigen::Ref<Dense>> cholesky(statistics.within);
-    const auto factor = statistics.within.triangularView<Eigen::Lower>();
-    const double largest = statistics.within.diagonal().maxCoeff();
-    constexpr double least_ratio = 1e-7;
-    if (cholesky.info() != Eigen::Success ||
-        !(statistics.within.diagonal().minCoeff() > least_ratio * largest))
-      throw data_error(
-          fmt::format("{}: samples of the base classes do not vary in all {} dimensions; give plda "
-                      "members a shrink_within above 0",
-                      base.origin, base.dim));
-    Dense between = statistics.between.selfadjointView<Eigen::Lower>();
-    factor.solveInPlace(between);
-    between.transposeInPlace();
-    factor.solveInPlace(between);
-    const Eigen::Tridiagonalization<Dense> tridiagonal(between);
-    Eigen::VectorXd diagonal = tridiagonal.diagonal();
-    Eigen::VectorXd subdiagonal = tridiagonal.subDiagonal();
-    const std::vector<kernels::Rotation> rotations = diagonalising(diagonal, subdiagonal);
-    Dense axes = tridiagonal.matrixQ();
-    statistics.within.transpose().triangularView<Eigen::Upper>().solveInPlace(axes);
-    rotate_columns(rotations, axes);
-
-    psi_.resize(base.dim);
-    for (Index j = 0; j < dim; ++j)
-      psi_[static_cast<std::size_t>(j)] = std::max(diagonal[j], kLeastPsi);
-    length_ = std::sqrt(std::accumulate(psi_.begin(), psi_.end(), static_cast<double>(dim)));
-    const auto copy = [&](auto& to) {
-      using Real = std::remove_reference_t<decltype(*to.row(0))>;
-      for (std::size_t j = 0; j < base.dim; ++j)
-        for (std::size_t i = 0; i < base.dim; ++i)
-          to.row(j)[i] = static_cast<Real>(axes(index(i), index(j)));
-    };
-    if (base.dim < kFloatDim) {
-      axes_double_ = Matrix<double>(base.dim, base.dim);
-      copy(axes_double_);
-    } else {
-      axes_float_ = Matrix<float>(base.dim, base.dim);
-      copy(axes_float_);
-    }
-  }
-
   template <class Real>
   void map_rows(const Matrix<Real>& axes, MatrixView<const Real> rows, const double* taken_off,
                 MatrixView<Real> points) const {
@@ -358,7 +357,7 @@ class PldaSpace final : public Space {
   }
 
   double kappa_;
-  double length_ = 0;
+  double length_;
   std::vector<double> mean_;
   std::vector<double> psi_;
   Matrix<float> axes_float_;  // A, transposed; the other one is empty
@@ -367,8 +366,17 @@ class PldaSpace final : public Space {
 
 }  // namespace
 
-std::shared_ptr<const Space> Plda::space(const BaseRows& base) const {
-  return std::make_shared<PldaSpace>(*this, base);
+PldaModel Plda::model(const BaseRows& base) const {
+  Statistics statistics = statistics_of(base);
+  PldaModel model{.mean = {statistics.mean.begin(), statistics.mean.end()}, .psi = {}, .axes = {}};
+  shrink(statistics.within, shrink_within);
+  shrink(statistics.between, shrink_between);
+  diagonalise(statistics, base, model);
+  return model;
+}
+
+std::shared_ptr<const Space> Plda::space(const PldaModel& model) const {
+  return std::make_shared<PldaSpace>(kappa, model);
 }
 
 }  // namespace deepvoro

@@ -53,8 +53,12 @@ Picture picture_of_pixels(const Pixels& pixels, const std::string& name) {
                              name);
 }
 
-PictureFit fit_of(const std::string& views, const OptionalPath& pool, Looking& looking) {
-  return {.views = views, .pool = pool ? read_pool(*pool) : Pool(), .pictures = looking.options()};
+PictureFit fit_of(const std::string& views, const OptionalPath& pool, const std::string& method,
+                  Looking& looking) {
+  return {.views = views,
+          .pool = pool ? read_pool(*pool) : Pool(),
+          .method = method_named(method),
+          .pictures = looking.options()};
 }
 
 py::array_t<double> array_of_row(const std::vector<double>& values) {
@@ -142,29 +146,32 @@ void bind_classifier(py::module_& module) {
       .def_static(
           "fit_collection",
           [](const std::filesystem::path& collection, const std::string& views,
-             const OptionalPath& pool, Looking& looking) {
-            return Classifier::fit_pictures(collection, fit_of(views, pool, looking));
+             const OptionalPath& pool, const std::string& method, Looking& looking) {
+            return Classifier::fit_pictures(collection, fit_of(views, pool, method, looking));
           },
-          py::arg("collection"), py::arg("views"), py::arg("pool"), py::arg("looking"), Unlocked(),
+          py::arg("collection"), py::arg("views"), py::arg("pool"), py::arg("method"),
+          py::arg("looking"), Unlocked(),
           "Of a folder of pictures per class, or another collection.")
       .def_static(
           "fit_pictures",
           [](const std::vector<std::string>& classes, const std::vector<std::size_t>& labels,
              const std::vector<Picture>& pictures, const std::string& views,
-             const OptionalPath& pool, Looking& looking) {
+             const OptionalPath& pool, const std::string& method, Looking& looking) {
             return Classifier::fit_pictures({classes, labels, pictures},
-                                            fit_of(views, pool, looking));
+                                            fit_of(views, pool, method, looking));
           },
           py::arg("classes"), py::arg("labels"), py::arg("pictures"), py::arg("views"),
-          py::arg("pool"), py::arg("looking"), Unlocked(), "Of pictures with a class each.")
+          py::arg("pool"), py::arg("method"), py::arg("looking"), Unlocked(),
+          "Of pictures with a class each.")
       .def_static(
           "fit_store",
           [](const FeatureStore& store, const std::string& split, const OptionalPath& pool,
-             unsigned threads) {
-            return Classifier::fit(store, split, pool ? read_pool(*pool) : Pool(), threads);
+             const std::string& method, unsigned threads) {
+            return Classifier::fit(store, split, pool ? read_pool(*pool) : Pool(), threads,
+                                   method_named(method));
           },
-          py::arg("store"), py::arg("split"), py::arg("pool"), py::arg("threads"), Unlocked(),
-          "Of one split of a feature store.")
+          py::arg("store"), py::arg("split"), py::arg("pool"), py::arg("method"),
+          py::arg("threads"), Unlocked(), "Of one split of a feature store.")
       .def_static("load", &Classifier::load, py::arg("file"), Unlocked(), "From a .dv file.")
       .def("save", &Classifier::save, py::arg("file"), Unlocked(), "To a .dv file.")
       .def(

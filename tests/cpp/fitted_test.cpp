@@ -203,5 +203,42 @@ TEST(FittedEnsemble, SaysWhatIsMissing) {
   expect_error(ErrorKind::usage, {"every view"}, [&] { fitted.influence({}, out); });
 }
 
+// Classes of 3, 1 and 4 samples; each is left out by fitting the others.
+TEST(FittedEnsemble, LeavesASampleOutAsIfItHadNeverBeenThere) {
+  const StoreData data = store();
+  const Samples base = all_of_base(data.at("base"));
+  const std::vector<std::size_t> labels{0, 0, 0, 1, 2, 2, 2, 2};
+  std::vector<SampleIndex> rows;
+  std::vector<SampleIndex> next(3);  // of each class
+  for (const std::size_t label : labels) {
+    while (data.at("novel").labels.at(next[label]) != static_cast<std::int64_t>(label))
+      ++next[label];
+    rows.push_back(next[label]++);
+  }
+  const Pool members{{"s84_r0_f0", {.lambda = 0.5}, Plda{}},
+                     {"mean", {.lambda = 1}, Plda{0.7, 0.2, 2}, 1.5},
+                     {"s84_r0_f1", {.lambda = 0.5}, Voronoi{}}};
+  const Samples support(data.at("novel"), rows, labels, 3);
+  const FittedEnsemble whole(members, support.viewed(), &base.viewed(), Influence(1));
+  Matrix<double> without(labels.size(), 3);
+  whole.influence_without(support.viewed().rows, labels, without.view(), 2);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    std::vector<SampleIndex> other_rows(rows);
+    std::vector<std::size_t> other_labels(labels);
+    if (labels[i] != 1) {  // the only one of its class stays
+      other_rows.erase(other_rows.begin() + static_cast<std::ptrdiff_t>(i));
+      other_labels.erase(other_labels.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    const Samples others(data.at("novel"), other_rows, other_labels, 3);
+    const FittedEnsemble fitted(members, others.viewed(), &base.viewed(), Influence(1));
+    std::vector<std::span<const float>> query;
+    for (const auto& view : support.viewed().rows) query.push_back(view[i]);
+    std::vector<double> expected(3);
+    fitted.influence(query, expected);
+    for (std::size_t k = 0; k < 3; ++k)
+      EXPECT_NEAR(without.row(i)[k], expected[k], 2e-5 * std::abs(expected[k])) << i << ", " << k;
+  }
+}
+
 }  // namespace
 }  // namespace deepvoro

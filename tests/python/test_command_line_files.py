@@ -12,7 +12,7 @@ PROGRAM = os.environ.get("DEEPVORO_BIN", str(BUILD / "bin/deepvoro"))
 FILES = BUILD / "command_line"
 COMMANDS = [(), ("fit",), ("predict",), ("add",), ("remove",), ("explain",), ("evaluate",), ("tune",), ("compare",), ("store",),
             ("store", "create"), ("store", "info"), ("store", "check"), ("store", "join"), ("backbone",), ("backbone", "list"),
-            ("backbone", "install"), ("train",), ("extract",)]
+            ("backbone", "install"), ("backbone", "statistics"), ("train",), ("extract",)]
 
 
 def help_of(words):

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "deepvoro/core/export.hpp"
@@ -49,9 +50,10 @@ struct TemperaturePrior {
 
 // From the influence of every class on every support sample, each class as it is with the sample in
 // it, and with `shots` samples of each class. Leaving a sample out of the n of its class moves the
-// prototype to n/(n-1) of the distance, exactly.
-[[nodiscard]] DEEPVORO_API Calibration calibrate(MatrixView<const double> influence,
-                                                 std::span<const std::size_t> labels,
-                                                 std::span<const std::size_t> shots);
+// prototype to n/(n-1) of the distance, exactly; where the class has another center than the mean
+// of its samples, `without` is the influence on each sample with it left out.
+[[nodiscard]] DEEPVORO_API Calibration
+calibrate(MatrixView<const double> influence, std::span<const std::size_t> labels,
+          std::span<const std::size_t> shots, std::optional<MatrixView<const double>> without = {});
 
 }  // namespace deepvoro

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/classifier/backbone_statistics.hpp"
 #include "deepvoro/classifier/calibration.hpp"
 #include "deepvoro/classifier/picture_options.hpp"
 #include "deepvoro/classifier/samples.hpp"
@@ -30,8 +31,10 @@ struct FeatureOrigin {
 
 struct ClassifierOptions {
   std::vector<std::string> views = {};  // names, in the order of the rows; empty: view1, view2, ...
-  Pool pool = {};                       // empty: every view with the eight transformations
+  Pool pool = {};                       // empty: every view with the eight transformations, or plda
   FeatureOrigin origin = {};
+  // What makes plda of every view; nullptr: members need no base classes.
+  std::shared_ptr<const BackboneStatistics> statistics = nullptr;
 };
 
 struct Prediction {
@@ -88,9 +91,11 @@ class DEEPVORO_API Classifier {
   [[nodiscard]] static Classifier fit(const NamedSamples& samples, ClassifierOptions options = {},
                                       unsigned threads = 1);
   // Of one split of a store, in all its views; the split by FeatureStore::usual_split() where none
-  // is named. An empty pool: every view with the eight transformations.
+  // is named. An empty pool: every view with the eight transformations, or where `method` is plda,
+  // with what the split base of the store teaches.
   [[nodiscard]] static Classifier fit(const FeatureStore& store, const std::string& split = {},
-                                      Pool pool = {}, unsigned threads = 1);
+                                      Pool pool = {}, unsigned threads = 1,
+                                      Method method = Method::deepvoro);
 
   // A file holds all of it (docs/FORMATS.md). A loaded classifier answers as the saved one, bit for
   // bit. What is damaged or of another kind is a data error.

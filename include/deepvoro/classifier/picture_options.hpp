@@ -48,8 +48,9 @@ struct PictureOptions {
 
 // How a classifier is made of pictures.
 struct PictureFit {
-  std::string views = "4";  // ways to look at each picture, as parse_views() takes them
-  Pool pool = {};           // empty: every view with the eight transformations
+  std::string views = "4";           // ways to look at each picture, as parse_views() takes them
+  Pool pool = {};                    // empty: what `method` has
+  Method method = Method::deepvoro;  // or plda, with the statistics that lie beside the network
   PictureOptions pictures = {};
 };
 

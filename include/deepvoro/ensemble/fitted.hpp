@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,15 +22,19 @@ struct ViewedSamples {
   std::size_t classes = 0;
 };
 
+// The space of a member, from elsewhere than base samples.
+using SpaceProvider = std::function<std::shared_ptr<const Space>(const Member& member)>;
+
 // An ensemble fitted on support samples, in the precision of core/precision.hpp, ready for one
 // query after the other. Immutable once made: queries may come from several threads at the same
 // time.
 class DEEPVORO_API FittedEnsemble {
  public:
   class Group;
-  // `base` may be nullptr when no member needs base classes.
+  // `base` may be nullptr when no member needs base classes, or where `spaces` are all they need.
   FittedEnsemble(const Pool& pool, const ViewedSamples& support,
-                 const ViewedSamples* base = nullptr, Influence influence = Influence(1));
+                 const ViewedSamples* base = nullptr, Influence influence = Influence(1),
+                 const SpaceProvider& spaces = {});
   FittedEnsemble(const FittedEnsemble&) = delete;
   FittedEnsemble& operator=(const FittedEnsemble&) = delete;
   FittedEnsemble(FittedEnsemble&&) noexcept;
@@ -43,10 +48,16 @@ class DEEPVORO_API FittedEnsemble {
   // answer does not depend on the other queries.
   void influence(std::span<const MatrixView<const float>> queries, MatrixView<double> out,
                  unsigned threads = 1) const;
+  // The same for samples of the support, each asked as if it had never been in its class; labels:
+  // of the samples. One that is alone in its class is asked as any other. alpha must be 1.
+  void influence_without(std::span<const MatrixView<const float>> samples,
+                         std::span<const std::size_t> labels, MatrixView<double> out,
+                         unsigned threads = 1) const;
 
  private:
   void check_base(const ViewedSamples& base) const;
-  void influence_of_block(std::span<const MatrixView<const float>> queries, std::size_t begin,
+  void influence_of_block(std::span<const MatrixView<const float>> queries,
+                          std::span<const std::size_t> left_out_of, std::size_t begin,
                           std::size_t end, MatrixView<double> out) const;
 
   std::size_t classes_;

@@ -4,11 +4,22 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "deepvoro/core/export.hpp"
 #include "deepvoro/geometry/geometry.hpp"
 
 namespace deepvoro {
+
+// What base classes teach: with the mean of their class means taken off, along these axes samples
+// have the variance 1 around the center of their class, and class centers the variances psi.
+struct PldaModel {
+  std::vector<double> mean;
+  std::vector<double> psi;   // above 0
+  std::vector<double> axes;  // [dim x dim], one after the other
+
+  bool operator==(const PldaModel&) const = default;
+};
 
 // Two-covariance geometry: class centers are Gaussian around the mean of all base classes, samples
 // are Gaussian around the center of their class, and both covariances are those of the base
@@ -32,8 +43,12 @@ struct DEEPVORO_API Plda {
   bool operator==(const Plda&) const = default;
 
   // Throws a data error where base rows do not tell what classes are: one class, no class of more
-  // than one row, rows that are all equal.
-  [[nodiscard]] std::shared_ptr<const Space> space(const BaseRows& base) const;
+  // than one row, rows that are all equal. kappa has no part in it.
+  [[nodiscard]] PldaModel model(const BaseRows& base) const;
+  [[nodiscard]] std::shared_ptr<const Space> space(const PldaModel& model) const;
+  [[nodiscard]] std::shared_ptr<const Space> space(const BaseRows& base) const {
+    return space(model(base));
+  }
 };
 
 }  // namespace deepvoro
