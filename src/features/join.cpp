@@ -118,7 +118,7 @@ void check_same_samples(const FeatureStore& first, const FeatureStore& other) {
 }
 
 json provenance_of(const Network& network) {
-  const json provenance = parse_json(network.store->provenance_json());
+  json provenance = parse_json(network.store->provenance_json());
   if (network.name_there.empty()) return provenance;
   const json networks =
       provenance.is_object() ? provenance.value("networks", json::object()) : json::object();
@@ -163,6 +163,7 @@ void write_joined(const std::vector<Network>& networks, const fs::path& folder) 
 void join_stores(const std::vector<JoinPart>& parts, const fs::path& output) {
   if (parts.size() < 2) throw usage_error("at least two stores are needed to join them");
   std::vector<FeatureStore> stores;
+  stores.reserve(parts.size());
   for (const JoinPart& part : parts) stores.emplace_back(part.store);
   const std::vector<Network> networks = networks_of(parts, stores);
   check_names(networks);

@@ -106,6 +106,7 @@ void create(const std::filesystem::path& output,
 void join(const std::vector<std::pair<std::string, std::filesystem::path>>& stores,
           const std::filesystem::path& output) {
   std::vector<JoinPart> parts;
+  parts.reserve(stores.size());
   for (const auto& [network, store] : stores) parts.push_back({store, network});
   const py::gil_scoped_release unlocked;
   join_stores(parts, output);

@@ -4,6 +4,7 @@
 #include "core/json_text.hpp"
 #include "deepvoro/core/version.hpp"
 #include "deepvoro/study/evaluate.hpp"
+#include "ensemble/head_evaluation.hpp"
 #include "ensemble/pool_json.hpp"
 #include "kernels/kernels.hpp"
 #include "plan_json.hpp"

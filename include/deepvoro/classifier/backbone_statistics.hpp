@@ -39,7 +39,7 @@ struct DEEPVORO_API BackboneStatistics {
                                              const Plda& plda = {});
 
   // A file as docs/FORMATS.md describes it. What is damaged or of another kind is a data error.
-  [[nodiscard]] static BackboneStatistics load(const std::filesystem::path& file);
+  [[nodiscard]] static BackboneStatistics load(const std::filesystem::path& path);
   void save(const std::filesystem::path& file) const;
 };
 
