@@ -39,9 +39,8 @@ class JoinedRows {
     std::map<std::string, std::size_t> number_of_class;
     for (const FeatureStore& store : stores) {
       if (!store.has_split("base"))
-        throw data_error(
-            fmt::format("{}: has no split 'base', whose classes statistics are made of",
-                        store.folder().string()));
+        throw data_error(fmt::format("{}: has no split 'base', from which statistics are made",
+                                     store.folder().string()));
       const std::vector<std::size_t> labels = store.labels("base");
       samples_ += labels.size();
       for (const std::string& view : store.views()) {
@@ -120,7 +119,7 @@ std::size_t dim_of(const FeatureStore& store) {
 }
 
 void check_stores(std::span<const FeatureStore> stores) {
-  if (stores.empty()) throw usage_error("statistics are made of at least one feature store");
+  if (stores.empty()) throw usage_error("statistics need at least one feature store");
   const FeatureStore& first = stores.front();
   for (const FeatureStore& store : stores) {
     for (const std::string& view : store.views())
@@ -205,7 +204,7 @@ BackboneStatistics statistics_of(const json& description, const NumberArray& arr
       .samples = fields.whole("samples", 2),
       .views = {}};
   for (const json& view : fields.list("views")) {
-    if (!view.is_string()) fields.fail("views", "must be a list of texts");
+    if (!view.is_string()) fields.fail("views", "must be a list of strings");
     statistics.views.push_back(view);
   }
   const std::span<const float> values = table.values;
@@ -280,11 +279,10 @@ BackboneStatistics BackboneStatistics::load(const std::filesystem::path& path) {
         "{}: is a .safetensors file of another kind, not statistics of a backbone", where));
   const LoadedArray loaded = file.load(kTensor);
   if (hash->second != hash_of_statistics(description->second, loaded.array.data))
-    throw data_error(
-        fmt::format("{}: is damaged, its hash does not fit; make it again by 'deepvoro backbone "
-                    "statistics'",
-                    where),
-        ErrorCode::damaged_file);
+    throw data_error(fmt::format("{}: is damaged: its hash does not match; make it again with "
+                                 "'deepvoro backbone statistics'",
+                                 where),
+                     ErrorCode::damaged_file);
   if (loaded.array.type != NumberType::float16)
     throw data_error(fmt::format("{}: its numbers are not of float16", where));
   return statistics_of(parse_json(description->second), loaded.array, where);

@@ -32,14 +32,14 @@ PictureNetworks::Receiver added_to(NamedSamples& samples, std::span<const Pictur
 std::shared_ptr<const BackboneStatistics> statistics_beside(const OpenedBackbone& backbone) {
   const std::filesystem::path file = statistics_file(backbone.file);
   if (std::error_code absent; !std::filesystem::exists(file, absent))
-    throw data_error(fmt::format(
-        "{}: is not there, so `method` plda does not know what classes of this network are like; "
-        "make it of features with base classes: deepvoro backbone statistics {} --from STORE",
-        file.string(), backbone.origin.backbone));
+    throw data_error(
+        fmt::format("{}: does not exist, and `method` plda needs it; make it from features with "
+                    "base classes: deepvoro backbone statistics {} --from STORE",
+                    file.string(), backbone.origin.backbone));
   auto statistics = std::make_shared<const BackboneStatistics>(BackboneStatistics::load(file));
   if (statistics->network_sha256 != backbone.origin.sha256)
     throw data_error(fmt::format(
-        "{}: is of another network than {}; make it again by 'deepvoro backbone statistics'",
+        "{}: belongs to another network than {}; make it again with 'deepvoro backbone statistics'",
         file.string(), backbone.file.string()));
   return statistics;
 }

@@ -158,7 +158,7 @@ void add_backbone_command(CLI::App& program) {
   install->callback([command] { command->run(); });
   auto statistics = std::make_shared<StatisticsCommand>();
   CLI::App* making = backbone->add_subcommand(
-      "statistics", "what classes look like to a network, for fit --method plda");
+      "statistics", "compute what fit --method plda needs to know of a network");
   making->footer(kStatisticsFooter);
   making->add_option("MODEL", statistics->model, "name or file of the network")->required();
   making->add_option("--from", statistics->from, "feature stores with the split base")

@@ -256,7 +256,7 @@ void add_create(CLI::App& store) {
 void add_join(CLI::App& store) {
   auto options = std::make_shared<JoinOptions>();
   CLI::App* join = store.add_subcommand(
-      "join", "make one feature store of several, with the views of all their networks");
+      "join", "make one feature store from several, with the views of all their networks");
   join->add_option("STORES", options->stores,
                    "stores of the same pictures; the name of a network is that of the folder if "
                    "not given")

@@ -527,7 +527,7 @@ void FittedEnsemble::influence_without(std::span<const MatrixView<const float>> 
                                        std::span<const std::size_t> labels, MatrixView<double> out,
                                        unsigned threads) const {
   if (out.cols() != classes_ || out.rows() != labels.size())
-    throw usage_error("every sample needs a label, and room for one influence a class");
+    throw usage_error("every sample needs a label, and room for one influence per class");
   if (influence_.alpha() != 1) throw usage_error("samples are left out where alpha is 1");
   parallel_for(threads, out.rows(), kBlock, [&](std::size_t begin, std::size_t end, unsigned) {
     influence_of_block(samples, labels.subspan(begin, end - begin), begin, end, out);

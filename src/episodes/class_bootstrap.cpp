@@ -41,10 +41,8 @@ Interval class_bootstrap(std::span<const double> values, std::span<const std::si
   if (values.empty() || classes_of.size() % values.size() != 0)
     throw internal_error("a bootstrap over classes needs episodes, and as many classes in each");
   if (classes_of.size() / values.size() >= classes)
-    throw data_error(
-        fmt::format("every episode has all {} classes, so nothing tells what others would have "
-                    "given; intervals by class need fewer ways",
-                    classes));
+    throw data_error(fmt::format(
+        "every episode has all {} classes; intervals by class need fewer ways", classes));
   const double mean = moments(values).mean;
   const std::vector<double> shares = shares_of_classes(values, mean, classes_of, classes);
   LegacyRandom random(0);

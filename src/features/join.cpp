@@ -110,10 +110,8 @@ void check_same_samples(const FeatureStore& first, const FeatureStore& other) {
     const json pictures = pictures_of(first, split);
     const json other_pictures = pictures_of(other, split);
     if (!pictures.is_null() && !other_pictures.is_null() && pictures != other_pictures)
-      throw data_error(
-          fmt::format("{} was made of other pictures; stores of the same pictures can "
-                      "be joined",
-                      where));
+      throw data_error(fmt::format(
+          "{} was made from other pictures; stores of the same pictures can be joined", where));
   }
 }
 

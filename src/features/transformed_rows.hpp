@@ -49,8 +49,8 @@ class LoadedView {
   Matrix<std::byte> blocks_;
 };
 
-// A point near the middle of a transformed view. Rows are kept less this point: distances do not
-// feel it, but with the common part gone neither rounding nor cancellation shows.
+// A point near the middle of a transformed view. Rows are kept less this point: this does not
+// affect distances, but with the common part gone neither rounding nor cancellation shows.
 [[nodiscard]] std::vector<float> center_of(const LoadedView& view, const Transform& transform);
 
 // A transformation made ready to run on rows in memory.

@@ -35,7 +35,7 @@ struct RowTransform {
   double lambda = 1;
   bool is_signed = false;
   Ladder ladder = Ladder::identity;
-  double shift = 0;  // subtracted from every result; distances do not feel it, rounding does
+  double shift = 0;  // subtracted from every result; affects rounding, not distances
 };
 
 // The same in float32, for ladders up to logarithm that are not signed.

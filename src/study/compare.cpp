@@ -131,11 +131,19 @@ std::vector<std::size_t> classes_of_episodes(const FeatureStore& store,
                                              const RecordedResult& result) {
   if (result.seed > std::numeric_limits<std::uint32_t>::max())
     throw data_error(fmt::format("{}: seed {} is larger than any", result.file, result.seed));
-  const EpisodeList episodes = draw_episodes(store, result.split,
-                                             {.shape = result.shape,
-                                              .protocol = protocol_named(result.protocol),
-                                              .count = result.episode_accuracy.size(),
-                                              .seed = static_cast<std::uint32_t>(result.seed)});
+  const EpisodeList episodes = [&] {
+    try {
+      return draw_episodes(store, result.split,
+                           {.shape = result.shape,
+                            .protocol = protocol_named(result.protocol),
+                            .count = result.episode_accuracy.size(),
+                            .seed = static_cast<std::uint32_t>(result.seed)});
+    } catch (const Error& error) {
+      // What the file says was not typed by whoever runs this.
+      if (error.kind() != ErrorKind::usage) throw;
+      throw data_error(fmt::format("{}: {}", result.file, error.what()));
+    }
+  }();
   const std::vector<std::size_t> labels = store.labels(result.split);
   std::vector<std::size_t> classes;
   for (std::size_t e = 0; e < episodes.size(); ++e)

@@ -51,7 +51,7 @@ void EvaluationSeries::check_options_have_a_method() const {
       return std::ranges::find(takers, method) != takers.end();
     });
     if (given && !taken)
-      throw usage_error(fmt::format("{} is for method {} only", option, fmt::join(takers, ", ")));
+      throw usage_error(fmt::format("{} works only with {}", option, fmt::join(takers, ", ")));
   };
   listens(lr.has_value(), "`lr`", {"deepvoro--"});
   listens(normalisation.has_value(), "`normalisation`", {"simpleshot"});

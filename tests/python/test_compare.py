@@ -264,3 +264,16 @@ def test_episodes_of_all_classes_tell_nothing_of_others(deepvoro, make_store, tm
     assert deepvoro("evaluate", store, *flags, "--json", file).returncode == 0
     done = deepvoro("compare", file, "--by-class")
     assert done.returncode == 3 and "all 22 classes" in done.stderr, done.stderr
+
+
+def test_intervals_by_class_of_a_result_that_cannot_be_drawn_again(deepvoro, make_store, tmp_path):
+    file, out = tmp_path / "two.json", tmp_path / "out.json"
+    done = deepvoro("evaluate", make_store(dim=8), "--method", "vd,deepvoro", "--episodes", 3, "--queries", 6, "--json", file)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(file.read_text())
+    for result in results:
+        result["protocol"] = "odd"
+    file.write_text(json.dumps(results))
+    done = deepvoro("compare", file, "--by-class", "--json", out)
+    assert done.returncode == 3 and done.stderr.count("\n") == 1
+    assert str(file) in done.stderr and "odd" in done.stderr and not out.exists()

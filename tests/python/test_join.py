@@ -55,16 +55,6 @@ def refused(deepvoro, tmp_path):
     return run
 
 
-@pytest.fixture
-def pool_file(tmp_path):
-    def write(members):
-        file = tmp_path / "pool.json"
-        file.write_text(json.dumps({"format": "deepvoro-pool", "version": 1, "members": members}))
-        return file
-
-    return write
-
-
 def member(view, geometry="vd", power=0.5, b=0.0, **others):
     return {"view": view, "w": 1.0, "b": b, "lambda": power, "geometry": geometry, **others}
 
@@ -116,7 +106,7 @@ def test_a_joined_store_can_be_joined_again(join, tmp_path):
 
 @pytest.mark.parametrize("dims", [(17, 5), (63, 64), (20, 130), (96, 96)])
 @pytest.mark.parametrize("shots", [1, 5])
-def test_members_of_all_networks_add_up(join, evaluate, pool_file, tmp_path, dims, shots):
+def test_members_of_all_networks_add_up(join, evaluate, write_pool, tmp_path, dims, shots):
     parts = {name: network(tmp_path / name, dim, seed=i) for i, (name, dim) in enumerate(zip("ab", dims))}
     joined = join(*parts.values())
     plain = [member("b/s84_r0_f1", power=0, b=0.1), member("a/s84_r0_f0"), member("b/mean", power=1)]
@@ -126,7 +116,7 @@ def test_members_of_all_networks_add_up(join, evaluate, pool_file, tmp_path, dim
         ("deepvoro++", [{**plain[1], **surrogate}, *plain, {**plain[2], **surrogate, "R": 2}, {**plain[1], **surrogate, "R": 4}]),
     ):
         task = Task(shots=shots, episodes=4)
-        actual = evaluate(joined, method, "--pool", pool_file(members), task=task)
+        actual = evaluate(joined, method, "--pool", write_pool(members), task=task)
         assert_scores_agree(actual.scores, sum_of_parts(parts, task, members))
         assert_result_follows_from_scores(actual.result, actual.scores)
         assert [one["view"] for one in actual.result["pool"]] == [one["view"] for one in members]
@@ -154,10 +144,10 @@ def test_methods_of_one_view_take_that_of_any_network(join, evaluate, tmp_path, 
     assert evaluate(joined, method, task=task).scores_bytes == first.scores_bytes
 
 
-def test_same_bits_at_any_number_of_threads(join, evaluate, pool_file, tmp_path):
+def test_same_bits_at_any_number_of_threads(join, evaluate, write_pool, tmp_path):
     joined = join(network(tmp_path / "a", 40), network(tmp_path / "b", 130, seed=1))
     members = [make(f"{name}/{view}") for view in (*view_names(2), "mean") for name in "ab" for make in (plda, member)]
-    flags = ["--pool", pool_file(members), "--scheme", "guided"]
+    flags = ["--pool", write_pool(members), "--scheme", "guided"]
     task = Task(shots=1, episodes=30)
     runs = {evaluate(joined, "plda", *flags, "--threads", threads, task=task).scores_bytes for threads in (1, 2, 5)}
     assert len(runs) == 1
@@ -234,8 +224,8 @@ def test_other_classes_and_pictures_are_refused(refused, join, tmp_path):
     write_description(b, splits=splits, provenance={"pictures": {"val": "00", "base": "11"}})
     c = join(a, b, out="c")  # a does not say
     write_description(a, provenance={"pictures": {"val": "00", "base": "12"}})
-    assert "split base was made of other pictures" in refused(a, b)
-    assert "split base was made of other pictures" in refused(f"d={a}", c)
+    assert "split base was made from other pictures" in refused(a, b)
+    assert "split base was made from other pictures" in refused(f"d={a}", c)
 
 
 def test_wrong_names_are_refused(refused, join, tmp_path):
@@ -273,12 +263,12 @@ def test_damaged_descriptions_are_refused(deepvoro, join, tmp_path, changes, wor
     assert words in process.stderr
 
 
-def test_what_several_networks_cannot_do_is_told(deepvoro, join, pool_file, tmp_path):
+def test_what_several_networks_cannot_do_is_told(deepvoro, join, write_pool, tmp_path):
     joined = join(network(tmp_path / "a", 6), network(tmp_path / "b", 7, seed=1))
     fit = deepvoro("fit", joined, "--out", tmp_path / "classifier.dv")
     assert fit.returncode == 3 and "features of 2 networks, but a classifier is of one" in fit.stderr
     assert not (tmp_path / "classifier.dv").exists()
     for view in ("mean", "c/mean", "s84_r0_f0"):
-        process = deepvoro("evaluate", joined, "--method", "vd", "--pool", pool_file([member(view)]))
+        process = deepvoro("evaluate", joined, "--method", "vd", "--pool", write_pool([member(view)]))
         assert process.returncode == 3 and f"names view '{view}', which" in process.stderr
         assert "a/s84_r0_f0, a/s84_r0_f1, b/s84_r0_f0" in process.stderr

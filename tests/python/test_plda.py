@@ -34,21 +34,11 @@ def store(tmp_path):
     return make
 
 
-@pytest.fixture
-def pool_file(tmp_path):
-    def write(members):
-        file = tmp_path / "pool.json"
-        file.write_text(json.dumps({"format": "deepvoro-pool", "version": 1, "members": members}))
-        return file
-
-    return write
-
-
 @pytest.mark.parametrize(
     "dim, shots",
     [(1, 1), (1, 5), (2, 1), (2, 20), (16, 5), (17, 1), (63, 5), (64, 1), (64, 20), (129, 5), (640, 1), (700, 5)],
 )
-def test_scores_are_those_of_the_dense_form(store, evaluate, pool_file, dim, shots):
+def test_scores_are_those_of_the_dense_form(store, evaluate, write_pool, dim, shots):
     made = store(dim)
     logarithm = {"b": 0.02, "lambda": 0}
     members = [
@@ -59,32 +49,32 @@ def test_scores_are_those_of_the_dense_form(store, evaluate, pool_file, dim, sho
     if dim == 1:
         members = [{**member, "b": 0.0, "lambda": 1} for member in members]
     task = Task(shots=shots, episodes=4)
-    actual = evaluate(made.folder, "plda", "--pool", pool_file(members), task=task)
+    actual = evaluate(made.folder, "plda", "--pool", write_pool(members), task=task)
     assert_scores_agree(actual.scores, reference.ensemble_scores(made, task, members))
     assert_result_follows_from_scores(actual.result, actual.scores)
     assert [member.get("weight", 1) for member in actual.result["pool"]] == [1, 1.5, 1]
 
 
 @pytest.mark.parametrize("dim, shots", [(17, 1), (200, 5), (640, 1)])
-def test_fewer_base_rows_than_dimensions(store, evaluate, pool_file, dim, shots):
+def test_fewer_base_rows_than_dimensions(store, evaluate, write_pool, dim, shots):
     made = store(dim, base_sizes=FEW_ROWS)
     members = [plda(made.views[0], within=0.6, between=0.5)]
     task = Task(shots=shots, episodes=4)
-    actual = evaluate(made.folder, "plda", "--pool", pool_file(members), task=task)
+    actual = evaluate(made.folder, "plda", "--pool", write_pool(members), task=task)
     assert_scores_agree(actual.scores, reference.ensemble_scores(made, task, members))
 
 
-def test_negative_spread_between_classes_is_clamped(store, evaluate, pool_file):
+def test_negative_spread_between_classes_is_clamped(store, evaluate, write_pool):
     made = store(40, base_sizes=(3, 4))
     members = [plda(made.views[0], between=0.0)]
     assert made.base_covariances(members[0]).is_clamped
     task = Task(shots=2, episodes=4)
-    actual = evaluate(made.folder, "plda", "--pool", pool_file(members), task=task)
+    actual = evaluate(made.folder, "plda", "--pool", write_pool(members), task=task)
     assert_scores_agree(actual.scores, reference.ensemble_scores(made, task, members))
 
 
 @pytest.mark.parametrize("alpha", [2.0, -1.0])
-def test_alpha_and_any_number_of_ways(store, evaluate, pool_file, alpha):
+def test_alpha_and_any_number_of_ways(store, evaluate, write_pool, alpha):
     made = store(70)
     members = [plda(view) for view in made.views]
     task = Task(ways=8, shots=3, queries=4, episodes=4)
@@ -92,7 +82,7 @@ def test_alpha_and_any_number_of_ways(store, evaluate, pool_file, alpha):
     assert_scores_agree(actual.scores, reference.ensemble_scores(made, task, members, alpha))
 
 
-def test_mean_view_and_weight_of_every_geometry(store, evaluate, pool_file):
+def test_mean_view_and_weight_of_every_geometry(store, evaluate, write_pool):
     made = store(70)
     plain = {"view": "mean", "w": 1.0, "b": 0.0, "lambda": 0.75}
     for method, member in (
@@ -101,7 +91,7 @@ def test_mean_view_and_weight_of_every_geometry(store, evaluate, pool_file):
     ):
         members = [{**plain, **member}]
         task = Task(shots=5, episodes=4)
-        actual = evaluate(made.folder, method, "--pool", pool_file(members), task=task)
+        actual = evaluate(made.folder, method, "--pool", write_pool(members), task=task)
         assert_scores_agree(actual.scores, reference.ensemble_scores(made, task, members))
 
 
@@ -116,12 +106,12 @@ def test_same_bits_everywhere(store, evaluate, threads, isa):
     assert first.scores_bytes == again.scores_bytes
 
 
-def test_guided_members_are_chosen_on_val(store, evaluate, pool_file):
+def test_guided_members_are_chosen_on_val(store, evaluate, write_pool):
     made = store(30)
     members = [plda(view, within=share) for view in [*made.views, "mean"] for share in (0.3, 0.7)]
     task = Task(shots=1, episodes=30)
     chosen = reference.guided_members(made, task, members)
-    actual = evaluate(made.folder, "plda", "--pool", pool_file(members), "--scheme", "guided", task=task)
+    actual = evaluate(made.folder, "plda", "--pool", write_pool(members), "--scheme", "guided", task=task)
     assert actual.result["pool"] == [{**member, "lambda": 0.5} for member in chosen]
     assert_scores_agree(actual.scores, reference.ensemble_scores(made, task, chosen))
 
@@ -177,20 +167,20 @@ def test_base_rows_that_tell_nothing(deepvoro, tmp_path, labels, rows, mentions)
     assert all(mention in done.stderr for mention in mentions), done.stderr
 
 
-def test_no_shrinkage_needs_spread_in_every_dimension(deepvoro, tmp_path, pool_file):
+def test_no_shrinkage_needs_spread_in_every_dimension(deepvoro, tmp_path, write_pool):
     labels = np.arange(12) // 3
     rows = np.concatenate([RANDOM_ROWS + 2 * np.eye(RANDOM_ROWS.shape[1])[labels], np.full((12, 1), 0.5)], axis=1)
     members = [plda("a", within=0.0, **{"lambda": 1})]
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     rows[:, -1] = rows[:, 0]  # what is the same twice has no spread of its own
     store = base_store(tmp_path, labels, rows)
-    done = deepvoro("evaluate", store, "--method", "plda", "--pool", pool_file(members), "--shots", 1, "--episodes", 2)
+    done = deepvoro("evaluate", store, "--method", "plda", "--pool", write_pool(members), "--shots", 1, "--episodes", 2)
     assert done.returncode == 3 and "shrink_within above 0" in done.stderr, done.stderr
 
 
-def test_a_store_without_base_and_a_pool_of_another_method(deepvoro, store, tmp_path, pool_file):
+def test_a_store_without_base_and_a_pool_of_another_method(deepvoro, store, tmp_path, write_pool):
     made = store(5)
-    done = deepvoro("evaluate", made.folder, "--method", "deepvoro", "--pool", pool_file([plda(made.views[0])]))
+    done = deepvoro("evaluate", made.folder, "--method", "deepvoro", "--pool", write_pool([plda(made.views[0])]))
     assert done.returncode != 0 and "--method plda" in done.stderr
     labels = np.repeat(np.arange(5), 16)
     novel = {"a": np.random.RandomState(0).rand(80, 3).astype(np.float32)}
