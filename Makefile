@@ -51,8 +51,9 @@ demo: packages-program
 # The sanitizers' builds are Debug builds, at -O0 with assertions; test-debug is one without them.
 test: test-release test-asan test-tsan
 
+# Benchmarks are compiled with the tests, or nobody would notice that they no longer compile.
 test-release: packages-test
-	cmake --preset release -DDEEPVORO_TESTS=ON -DDEEPVORO_BACKBONE=ON
+	cmake --preset release -DDEEPVORO_TESTS=ON -DDEEPVORO_BACKBONE=ON -DDEEPVORO_BENCH=ON
 	cmake --build build -j $(JOBS)
 	ctest --test-dir build --output-on-failure -j $(JOBS)
 

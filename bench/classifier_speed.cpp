@@ -70,12 +70,12 @@ void run(const std::vector<std::string>& words) {
                              .labels = support.labels(kSplit),
                              .names = {},
                              .views = support_views,
-                             .dim = support.dim()};
+                             .dim = support.dim(support.views().front())};
   const unsigned threads = available_threads();
   const Classifier classifier = Classifier::fit(samples, options, threads);
   fmt::print("fit {}\n", best_seconds([&] { (void)Classifier::fit(samples, options, threads); }));
   std::vector<Prediction> predictions;
-  const auto queries = rows_of(query_views, query.dim());
+  const auto queries = rows_of(query_views, query.dim(query.views().front()));
   fmt::print("predict {}\n",
              best_seconds([&] { predictions = classifier.predict(queries, threads); }));
   std::vector<std::int64_t> answers;

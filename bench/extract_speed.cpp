@@ -17,7 +17,7 @@ int main(int argc, char** argv) try {
   using namespace deepvoro;
   using Clock = std::chrono::steady_clock;
   if (argc != 5) return 2;
-  const std::vector<Bitmap> pictures = testing::pictures_of_npy(argv[2]);
+  const std::vector<Bitmap> pictures = test::pictures_of_npy(argv[2]);
   const auto threads = static_cast<unsigned>(std::stoul(argv[4]));
   const auto backbone = backbone_library().open(argv[1], {.threads = threads});
   std::vector<float> features(pictures.size() * backbone->dim());

@@ -52,9 +52,10 @@ Times times_of(const FeatureStore& store, const EpisodeShape& shape, std::size_t
                SpaceCache& spaces, const Pool& with_vd, const Pool& with_plda) {
   const EpisodeList episodes =
       draw_episodes(store, "novel", {.shape = shape, .count = episode_count});
-  const Arena arena{store, "novel", episodes, Influence(1), available_threads(), &spaces};
+  const EpisodeSetting setting{store,  "novel", episodes, Influence(1), available_threads(),
+                               &spaces};
   const auto seconds = [&](const Pool& pool) {
-    return best_seconds(1, [&] { (void)evaluate_ensemble(arena, Selection::full(pool)); }) /
+    return best_seconds(1, [&] { (void)evaluate_ensemble(setting, Selection::full(pool)); }) /
            static_cast<double>(pool.size());
   };
   Times best;

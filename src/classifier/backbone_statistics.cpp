@@ -144,10 +144,7 @@ double in_range(const JsonFields& fields, const Parameter& parameter) {
 }
 
 std::string hash_of_statistics(const std::string& description, std::span<const std::byte> values) {
-  const std::string lines =
-      fmt::format("{}  {}\n{}  {}\n", sha256_hex(std::as_bytes(std::span(description))), kTextKey,
-                  sha256_hex(values), kTensor);
-  return sha256_hex(std::as_bytes(std::span(lines)));
+  return sha256_hex(sha256_line(description, kTextKey) + sha256_line(values, kTensor));
 }
 
 }  // namespace

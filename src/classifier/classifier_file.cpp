@@ -40,16 +40,12 @@ bool fits_half(float value) {
   return std::abs(value) <= kLargestHalf && half_to_float(float_to_half(value)) == value;
 }
 
-std::string hash_of(std::span<const std::byte> bytes, const std::string& name) {
-  return fmt::format("{}  {}\n", sha256_hex(bytes), name);
-}
-
 std::string hash_of_values(std::span<const float> values, NumberType type,
                            const std::string& name) {
-  if (type == NumberType::float32) return hash_of(std::as_bytes(values), name);
+  if (type == NumberType::float32) return sha256_line(std::as_bytes(values), name);
   std::vector<std::uint16_t> halves(values.size());
   std::ranges::transform(values, halves.begin(), float_to_half);
-  return hash_of(std::as_bytes(std::span(halves)), name);
+  return sha256_line(std::as_bytes(std::span(halves)), name);
 }
 
 // So that a description stays the same when it is read and written again.
@@ -140,14 +136,14 @@ class Reader {
  private:
   void read_tensors(std::size_t dim, const std::string& description) {
     samples_.dim = dim;
-    std::string lines = hash_of(std::as_bytes(std::span(description)), kDescriptionKey);
+    std::string lines = sha256_line(description, kDescriptionKey);
     for (const std::string& view : options_.views) {
       const std::string where = fmt::format("{}: view '{}'", where_, view);
       if (!file_.has(view)) throw data_error(fmt::format("{}: is missing", where));
       const LoadedArray loaded = file_.load(view);
       if (loaded.array.shape.size() != 2 || loaded.array.shape[1] != dim)
         throw data_error(fmt::format("{}: does not have rows of {} features", where, dim));
-      lines += hash_of(loaded.array.data, view);
+      lines += sha256_line(loaded.array.data, view);
       FeatureTable table;
       append_rows(loaded.array, where, 0, table);
       samples_.views.push_back(std::move(table.values));
@@ -156,13 +152,12 @@ class Reader {
       const std::string where = fmt::format("{}: statistics", where_);
       if (!file_.has(kStatisticsTensor)) throw data_error(fmt::format("{}: are missing", where));
       const LoadedArray loaded = file_.load(kStatisticsTensor);
-      lines += hash_of(loaded.array.data, kStatisticsTensor);
+      lines += sha256_line(loaded.array.data, kStatisticsTensor);
       options_.statistics = std::make_shared<const BackboneStatistics>(
           statistics_of(description_[kStatisticsKey], loaded.array, where));
     }
     const auto hash = file_.metadata().find(kHashKey);
-    if (hash == file_.metadata().end() ||
-        hash->second != sha256_hex(std::as_bytes(std::span(lines))))
+    if (hash == file_.metadata().end() || hash->second != sha256_hex(lines))
       throw data_error(fmt::format("{}: is damaged: its hash does not match; fit it again", where_),
                        ErrorCode::damaged_file);
   }
@@ -195,7 +190,7 @@ void Classifier::save(const std::filesystem::path& file) const {
   });
   const NumberType type = halves ? NumberType::float16 : NumberType::float32;
   const std::string description = describe(support, state_->options, state_->calibration).dump();
-  std::string lines = hash_of(std::as_bytes(std::span(description)), kDescriptionKey);
+  std::string lines = sha256_line(description, kDescriptionKey);
   std::vector<FloatTensor> tensors;
   for (std::size_t v = 0; v < views().size(); ++v) {
     tensors.push_back({views()[v], {support.labels.size(), support.dim}, support.views[v]});
@@ -207,10 +202,8 @@ void Classifier::save(const std::filesystem::path& file) const {
     tensors.push_back({kStatisticsTensor, {given->dim() + 2, given->dim()}, statistics});
     lines += hash_of_values(statistics, type, kStatisticsTensor);
   }
-  write_safetensors(
-      file,
-      {{kDescriptionKey, description}, {kHashKey, sha256_hex(std::as_bytes(std::span(lines)))}},
-      tensors, type);
+  write_safetensors(file, {{kDescriptionKey, description}, {kHashKey, sha256_hex(lines)}}, tensors,
+                    type);
 }
 
 Classifier Classifier::load(const std::filesystem::path& file) {

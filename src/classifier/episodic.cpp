@@ -20,11 +20,11 @@ constexpr double kPercent = 100;
 // Rows of a split in the views that members see.
 class SplitRows {
  public:
-  SplitRows(const Arena& arena, const Pool& members) {
+  SplitRows(const EpisodeSetting& setting, const Pool& members) {
     for (const Member& member : members)
       if (std::ranges::find(views_, member.view) == views_.end()) {
         views_.push_back(member.view);
-        rows_.push_back(arena.store.features(arena.split, member.view));
+        rows_.push_back(setting.store.features(setting.split, member.view));
       }
   }
 
@@ -63,34 +63,34 @@ struct EpisodeFigures {
 
 class Measurement {
  public:
-  Measurement(const Arena& arena, const Pool& members, const ReliabilityRequest& request)
-      : arena_(arena),
+  Measurement(const EpisodeSetting& setting, const Pool& members, const ReliabilityRequest& request)
+      : setting_(setting),
         members_(members),
         request_(request),
-        rows_(arena, members),
-        labels_(arena.store.labels(arena.split)),
-        shape_(arena.episodes.shape()),
-        figures_(arena.episodes.size()),
-        confidence_(arena.episodes.size() * shape_.total_queries()),
+        rows_(setting, members),
+        labels_(setting.store.labels(setting.split)),
+        shape_(setting.episodes.shape()),
+        figures_(setting.episodes.size()),
+        confidence_(setting.episodes.size() * shape_.total_queries()),
         correct_(confidence_.size()) {
-    if (arena.influence.alpha() != 1)
+    if (setting.influence.alpha() != 1)
       throw usage_error("`calibration` and `open_set` need `alpha` 1");
     for (const Member& member : members)
       if (member.geometry.as<Voronoi>() == nullptr)
         throw usage_error("`calibration` and `open_set` need members without surrogates");
-    if (request.open_set && arena.store.split(arena.split).classes.size() == shape_.ways)
+    if (request.open_set && setting.store.split(setting.split).classes.size() == shape_.ways)
       throw data_error(fmt::format(
           "split {} has no class outside of an episode of {} ways, which `open_set` needs",
-          arena.split, shape_.ways));
+          setting.split, shape_.ways));
   }
 
   void run(std::size_t e) {
-    const Episode episode = arena_.episodes[e];
+    const Episode episode = setting_.episodes[e];
     const std::vector<Matrix<float>> support = rows_.gather(episode.support);
     std::vector<std::size_t> ways(shape_.total_support());
     for (std::size_t i = 0; i < ways.size(); ++i) ways[i] = i / shape_.shots;
     const FittedEnsemble ensemble(members_, {rows_.views(), views_of(support), ways, shape_.ways},
-                                  nullptr, arena_.influence);
+                                  nullptr, setting_.influence);
     const Calibration calibration = calibrate(influence(ensemble, episode.support).view(), ways,
                                               std::vector<std::size_t>(shape_.ways, shape_.shots));
     const Matrix<double> queries = influence(ensemble, episode.query);
@@ -166,8 +166,8 @@ class Measurement {
   }
 
   [[nodiscard]] std::vector<SampleIndex> strangers_of(std::size_t e) const {
-    std::vector<bool> in_episode(arena_.store.split(arena_.split).classes.size());
-    for (const SampleIndex row : arena_.episodes[e].support) in_episode[labels_[row]] = true;
+    std::vector<bool> in_episode(setting_.store.split(setting_.split).classes.size());
+    for (const SampleIndex row : setting_.episodes[e].support) in_episode[labels_[row]] = true;
     std::vector<SampleIndex> outside;
     for (std::size_t row = 0; row < labels_.size(); ++row)
       if (!in_episode[labels_[row]]) outside.push_back(static_cast<SampleIndex>(row));
@@ -178,7 +178,7 @@ class Measurement {
     return drawn;
   }
 
-  const Arena& arena_;
+  const EpisodeSetting& setting_;
   const Pool& members_;
   ReliabilityRequest request_;
   SplitRows rows_;
@@ -197,16 +197,17 @@ void check(const ReliabilityRequest& request, Method method) {
     throw usage_error("`calibration` and `open_set` work only with methods vd and deepvoro");
 }
 
-Reliability measure_reliability(const Arena& arena, const Pool& members,
+Reliability measure_reliability(const EpisodeSetting& setting, const Pool& members,
                                 const ReliabilityRequest& request, const Progress& progress) {
-  Measurement measurement(arena, members, request);
+  Measurement measurement(setting, members, request);
   std::atomic<std::size_t> done = 0;
   parallel_for(
-      arena.threads, arena.episodes.size(), 1, [&](std::size_t e, std::size_t, unsigned worker) {
+      setting.threads, setting.episodes.size(), 1,
+      [&](std::size_t e, std::size_t, unsigned worker) {
         measurement.run(e);
         const std::size_t count = ++done;
         if (progress && worker == 0)
-          progress(static_cast<double>(count) / static_cast<double>(arena.episodes.size()));
+          progress(static_cast<double>(count) / static_cast<double>(setting.episodes.size()));
       });
   return measurement.result();
 }

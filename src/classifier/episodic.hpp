@@ -16,7 +16,7 @@ void check(const ReliabilityRequest& request, Method method);
 // asks it the episode's queries. For the open set as many others are drawn from the classes that
 // are not in the episode: RandomState(seed + episode).permutation of their rows, the first ones.
 // Members must be Voronoi ones, alpha 1.
-[[nodiscard]] Reliability measure_reliability(const Arena& arena, const Pool& members,
+[[nodiscard]] Reliability measure_reliability(const EpisodeSetting& setting, const Pool& members,
                                               const ReliabilityRequest& request,
                                               const Progress& progress = {});
 

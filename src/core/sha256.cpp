@@ -19,4 +19,16 @@ std::string sha256_hex(std::span<const std::byte> bytes) {
   return hex;
 }
 
+std::string sha256_hex(std::string_view text) {
+  return sha256_hex(std::as_bytes(std::span(text)));
+}
+
+std::string sha256_line(std::span<const std::byte> bytes, std::string_view name) {
+  return fmt::format("{}  {}\n", sha256_hex(bytes), name);
+}
+
+std::string sha256_line(std::string_view text, std::string_view name) {
+  return sha256_line(std::as_bytes(std::span(text)), name);
+}
+
 }  // namespace deepvoro

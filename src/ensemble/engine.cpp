@@ -45,11 +45,11 @@ std::vector<std::shared_ptr<const Space>> next_spaces(std::span<const Group> gro
 
 // Streams groups whose views all have `dim` dimensions.
 template <class Real>
-void stream_lanes(const Arena& arena, std::size_t dim, std::span<const Group> groups,
+void stream_lanes(const EpisodeSetting& setting, std::size_t dim, std::span<const Group> groups,
                   EpisodeRange range, const LaneVisitor<Real>& visit, const Progress& progress) {
-  SpaceCache own_cache(arena.store, 0);  // asked once
-  SpaceCache& cache = arena.spaces == nullptr ? own_cache : *arena.spaces;
-  Stream<Real> stream(arena, dim, range, visit, groups);
+  SpaceCache own_cache(setting.store, 0);  // asked once
+  SpaceCache& cache = setting.spaces == nullptr ? own_cache : *setting.spaces;
+  Stream<Real> stream(setting, dim, range, visit, groups);
   std::vector<std::shared_ptr<const Space>> spaces;
   std::size_t first_with_space = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -59,7 +59,7 @@ void stream_lanes(const Arena& arena, std::size_t dim, std::span<const Group> gr
     };
     if (groups[g].members.front().geometry.has_space()) report(0);
     if (g >= first_with_space + spaces.size()) {
-      spaces = next_spaces(groups, g, cache, arena.threads);
+      spaces = next_spaces(groups, g, cache, setting.threads);
       first_with_space = g;
     }
     stream.run(groups[g], spaces.empty() ? nullptr : spaces[g - first_with_space].get(), report);
@@ -68,13 +68,13 @@ void stream_lanes(const Arena& arena, std::size_t dim, std::span<const Group> gr
 
 // Calls stream_lanes with the visitor that make_visitor.operator()<Real>() makes.
 template <class MakeVisitor>
-void stream(const Arena& arena, const Pool& members, EpisodeRange range,
+void stream(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,
             const MakeVisitor& make_visitor, const Progress& progress) {
-  if (arena.threads < 1) throw usage_error("at least one thread is needed");
-  check_members(arena.store, arena.split, members, "the pool");
+  if (setting.threads < 1) throw usage_error("at least one thread is needed");
+  check_members(setting.store, setting.split, members, "the pool");
   const std::vector<Group> groups = consecutive_groups(members);
   const auto dim_of = [&](const Group& group) {
-    return arena.store.dim(group.members.front().view);
+    return setting.store.dim(group.members.front().view);
   };
   for (std::size_t begin = 0; begin < groups.size();) {
     const std::size_t dim = dim_of(groups[begin]);
@@ -87,10 +87,10 @@ void stream(const Arena& arena, const Pool& members, EpisodeRange range,
                  static_cast<double>(groups.size()));
     };
     if (dim < kFloatDim)
-      stream_lanes<double>(arena, dim, run, range, make_visitor.template operator()<double>(),
+      stream_lanes<double>(setting, dim, run, range, make_visitor.template operator()<double>(),
                            report);
     else
-      stream_lanes<float>(arena, dim, run, range, make_visitor.template operator()<float>(),
+      stream_lanes<float>(setting, dim, run, range, make_visitor.template operator()<float>(),
                           report);
     begin = end;
   }
@@ -98,7 +98,7 @@ void stream(const Arena& arena, const Pool& members, EpisodeRange range,
 
 }  // namespace
 
-void stream_members(const Arena& arena, const Pool& members, EpisodeRange range,
+void stream_members(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,
                     const MemberVisitor& visit, const Progress& progress) {
   const auto make_visitor = [&]<class Real>() -> LaneVisitor<Real> {
     return [&](std::size_t member, std::size_t episode, MatrixView<const Real> values,
@@ -108,46 +108,46 @@ void stream_members(const Arena& arena, const Pool& members, EpisodeRange range,
       for (std::size_t k = 0; k < ways; ++k)
         for (std::size_t q = 0; q < values.cols(); ++q)
           terms[q * ways + k] = static_cast<double>(values.row(k)[q]);
-      arena.influence.to_terms(terms);
+      setting.influence.to_terms(terms);
       visit(member, episode, terms);
     };
   };
-  stream(arena, members, range, make_visitor, progress);
+  stream(setting, members, range, make_visitor, progress);
 }
 
-void add_members(const Arena& arena, const Pool& members, EpisodeRange range, InfluenceField& field,
-                 const AdditionListener& added, const Progress& progress) {
+void add_members(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,
+                 InfluenceField& field, const AdditionListener& added, const Progress& progress) {
   const auto make_visitor = [&]<class Real>() -> LaneVisitor<Real> {
     return [&](std::size_t member, std::size_t episode, MatrixView<const Real> values,
                MatrixView<double> scratch) {
       const kernels::Table& kernels = kernels::active();
       const std::size_t count = values.rows() * values.stride();
       double* sums = field.sums(episode - range.begin).data();
-      if (arena.influence.alpha() == 1) {
+      if (setting.influence.alpha() == 1) {
         kernels::accumulate(kernels, values.data(), count, sums);
       } else {
         const std::span<double> terms(scratch.data(), count);
         std::copy_n(values.data(), count, terms.begin());
-        arena.influence.to_terms(terms);
+        setting.influence.to_terms(terms);
         kernels::accumulate(kernels, terms.data(), count, sums);
       }
       if (added) added(member, episode);
     };
   };
-  stream(arena, members, range, make_visitor, progress);
+  stream(setting, members, range, make_visitor, progress);
 }
 
-void count_members(const Arena& arena, const Pool& members, EpisodeRange range,
+void count_members(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,
                    const CountVisitor& visit, const Progress& progress) {
   // Whatever alpha is, the influence of a single center falls with its distance.
   const Influence nearest(1);
   const auto make_visitor = [&]<class Real>() -> LaneVisitor<Real> {
     return [&](std::size_t member, std::size_t episode, MatrixView<const Real> values,
                MatrixView<double>) {
-      visit(member, episode, correct_queries(values, arena.episodes.shape(), nearest));
+      visit(member, episode, correct_queries(values, setting.episodes.shape(), nearest));
     };
   };
-  stream(arena, members, range, make_visitor, progress);
+  stream(setting, members, range, make_visitor, progress);
 }
 
 std::vector<std::size_t> streaming_order(const Pool& members) {

@@ -18,7 +18,7 @@ namespace deepvoro {
 class SpaceCache;
 
 // Where members are measured: episodes of one split of a store.
-struct Arena {
+struct EpisodeSetting {
   const FeatureStore& store;
   std::string split;
   const EpisodeList& episodes;
@@ -43,7 +43,7 @@ using MemberVisitor =
 // members that share view and transformation, and all episodes are served from it. Memory is one
 // transformed view, whatever the number of members. Rows of fewer than 64 dimensions are kept in
 // double, where one rounding can matter; longer ones in float32.
-void stream_members(const Arena& arena, const Pool& members, EpisodeRange range,
+void stream_members(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,
                     const MemberVisitor& visit, const Progress& progress = {});
 
 // The same for members that are only to be added up, which is quicker: adds them to the influence
@@ -51,14 +51,15 @@ void stream_members(const Arena& arena, const Pool& members, EpisodeRange range,
 // addition, from several threads, but for any one episode in the order of the members.
 class InfluenceField;
 using AdditionListener = std::function<void(std::size_t member, std::size_t episode)>;
-void add_members(const Arena& arena, const Pool& members, EpisodeRange range, InfluenceField& field,
-                 const AdditionListener& added = {}, const Progress& progress = {});
+void add_members(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,
+                 InfluenceField& field, const AdditionListener& added = {},
+                 const Progress& progress = {});
 
 // The same for members that are only to be counted: how many queries each of them alone assigns to
 // their class. Called from several threads.
 using CountVisitor =
     std::function<void(std::size_t member, std::size_t episode, std::uint32_t correct_queries)>;
-void count_members(const Arena& arena, const Pool& members, EpisodeRange range,
+void count_members(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,
                    const CountVisitor& visit, const Progress& progress = {});
 
 // The order in which streaming some members is cheapest: those that share a view together, within

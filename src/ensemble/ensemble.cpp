@@ -29,13 +29,13 @@ void assign_queries(const InfluenceField& field, EpisodeRange batch, std::span<d
   }
 }
 
-std::vector<std::uint64_t> correct_of_each_member(const Arena& arena, const Pool& members,
-                                                  const Progress& progress) {
+std::vector<std::uint64_t> correct_of_each_member(const EpisodeSetting& setting,
+                                                  const Pool& members, const Progress& progress) {
   const std::vector<std::size_t> order = streaming_order(members);
   // Sums of whole numbers do not depend on the order in which threads add to them.
   std::vector<std::atomic<std::uint64_t>> correct(members.size());
   count_members(
-      arena, picked(members, order), {0, arena.episodes.size()},
+      setting, picked(members, order), {0, setting.episodes.size()},
       [&](std::size_t streamed, std::size_t, std::uint32_t of_episode) {
         correct[order[streamed]].fetch_add(of_episode, std::memory_order_relaxed);
       },
@@ -43,15 +43,15 @@ std::vector<std::uint64_t> correct_of_each_member(const Arena& arena, const Pool
   return {correct.begin(), correct.end()};
 }
 
-std::vector<double> evaluate_ensemble(const Arena& arena, const Selection& selection,
+std::vector<double> evaluate_ensemble(const EpisodeSetting& setting, const Selection& selection,
                                       const ScoreSink& scores, const Progress& progress) {
   const Pool members = picked(selection.members(), streaming_order(selection.members()));
-  std::vector<double> accuracy(arena.episodes.size());
-  const auto batches = field_batches(arena.episodes, arena.largest_field_bytes);
+  std::vector<double> accuracy(setting.episodes.size());
+  const auto batches = field_batches(setting.episodes, setting.largest_field_bytes);
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const EpisodeRange batch = batches[i];
-    InfluenceField field(batch.end - batch.begin, arena.episodes.shape(), arena.influence);
-    add_members(arena, members, batch, field, {}, part_of(progress, i, batches.size()));
+    InfluenceField field(batch.end - batch.begin, setting.episodes.shape(), setting.influence);
+    add_members(setting, members, batch, field, {}, part_of(progress, i, batches.size()));
     assign_queries(field, batch, accuracy, scores);
   }
   return accuracy;

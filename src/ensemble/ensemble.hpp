@@ -12,13 +12,14 @@
 namespace deepvoro {
 
 // Accuracy in percent of the selected members together, for each episode.
-[[nodiscard]] std::vector<double> evaluate_ensemble(const Arena& arena, const Selection& selection,
+[[nodiscard]] std::vector<double> evaluate_ensemble(const EpisodeSetting& setting,
+                                                    const Selection& selection,
                                                     const ScoreSink& scores = {},
                                                     const Progress& progress = {});
 
 // How many queries of all episodes together each member assigns rightly on its own. Members may
 // come in any order.
-[[nodiscard]] std::vector<std::uint64_t> correct_of_each_member(const Arena& arena,
+[[nodiscard]] std::vector<std::uint64_t> correct_of_each_member(const EpisodeSetting& setting,
                                                                 const Pool& members,
                                                                 const Progress& progress = {});
 

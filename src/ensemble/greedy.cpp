@@ -24,17 +24,17 @@ using TermsVisitor = std::function<void(std::size_t member, std::size_t episode,
 // The terms of all members in all episodes. Members are numbered as they are streamed.
 class MemberTerms {
  public:
-  MemberTerms(const Arena& arena, Pool members, std::size_t most_kept_bytes,
+  MemberTerms(const EpisodeSetting& setting, Pool members, std::size_t most_kept_bytes,
               const Progress& progress)
-      : arena_(arena),
-        influence_(arena.influence),
+      : setting_(setting),
+        influence_(setting.influence),
         members_(std::move(members)),
-        values_(InfluenceField::values_per_episode(arena.episodes.shape())),
+        values_(InfluenceField::values_per_episode(setting.episodes.shape())),
         kept_(std::min(members_.size(),
-                       most_kept_bytes / (arena.episodes.size() * values_ * sizeof(float)))),
-        kept_terms_(kept_ * arena.episodes.size() * values_),
+                       most_kept_bytes / (setting.episodes.size() * values_ * sizeof(float)))),
+        kept_terms_(kept_ * setting.episodes.size() * values_),
         scales_(members_.size()) {
-    arena_.influence = Influence(1);
+    setting_.influence = Influence(1);
     measure(progress);
   }
 
@@ -43,7 +43,7 @@ class MemberTerms {
 
   // For each episode members may come in any order, from several threads.
   void visit_all(const TermsVisitor& visit) const {
-    parallel_for(arena_.threads, arena_.episodes.size(), 1,
+    parallel_for(setting_.threads, setting_.episodes.size(), 1,
                  [&](std::size_t episode, std::size_t, unsigned) {
                    for (std::size_t m = 0; m < kept_; ++m) visit(m, episode, kept(m, episode));
                  });
@@ -54,20 +54,20 @@ class MemberTerms {
 
   void visit_one(std::size_t member, const TermsVisitor& visit) const {
     if (member >= kept_) return stream(member, {members_[member]}, visit);
-    for (std::size_t e = 0; e < arena_.episodes.size(); ++e) visit(member, e, kept(member, e));
+    for (std::size_t e = 0; e < setting_.episodes.size(); ++e) visit(member, e, kept(member, e));
   }
 
  private:
   [[nodiscard]] Terms kept(std::size_t member, std::size_t episode) const {
     return Terms(kept_terms_)
-        .subspan((member * arena_.episodes.size() + episode) * values_, values_);
+        .subspan((member * setting_.episodes.size() + episode) * values_, values_);
   }
 
   void measure(const Progress& progress) {
-    const std::size_t episodes = arena_.episodes.size();
+    const std::size_t episodes = setting_.episodes.size();
     std::vector<double> sums(members_.size() * episodes);
     stream_members(
-        arena_, members_, {0, episodes},
+        setting_, members_, {0, episodes},
         [&](std::size_t member, std::size_t episode, std::span<const double> distances) {
           const std::size_t place = member * episodes + episode;
           sums[place] = std::accumulate(distances.begin(), distances.end(), 0.0);
@@ -80,7 +80,7 @@ class MemberTerms {
                           static_cast<double>(episodes * values_);
       scales_[m] = mean > 0 ? 1 / mean : 1;
     }
-    parallel_for(arena_.threads, kept_ * episodes, episodes,
+    parallel_for(setting_.threads, kept_ * episodes, episodes,
                  [&](std::size_t begin, std::size_t end, unsigned) {
                    to_terms(
                        begin / episodes,
@@ -89,7 +89,7 @@ class MemberTerms {
   }
 
   void stream(std::size_t first, const Pool& members, const TermsVisitor& visit) const {
-    stream_members(arena_, members, {0, arena_.episodes.size()},
+    stream_members(setting_, members, {0, setting_.episodes.size()},
                    [&](std::size_t member, std::size_t episode, std::span<const double> distances) {
                      thread_local std::vector<float> terms;
                      terms.resize(values_);
@@ -101,7 +101,7 @@ class MemberTerms {
 
   // [queries x ways] to [ways x queries]
   void transpose(std::span<const double> distances, float* out) const {
-    const std::size_t ways = arena_.episodes.shape().ways;
+    const std::size_t ways = setting_.episodes.shape().ways;
     const std::size_t queries = values_ / ways;
     for (std::size_t k = 0; k < ways; ++k)
       for (std::size_t q = 0; q < queries; ++q)
@@ -116,7 +116,7 @@ class MemberTerms {
                            [](double value) { return static_cast<float>(value); });
   }
 
-  Arena arena_;  // of plain distances
+  EpisodeSetting setting_;  // of plain distances
   Influence influence_;
   Pool members_;
   std::size_t values_;  // of a member in an episode
@@ -128,10 +128,10 @@ class MemberTerms {
 // The sums of the members chosen so far, and what each further one would make of them.
 class GrowingSums {
  public:
-  explicit GrowingSums(const Arena& arena)
-      : shape_(arena.episodes.shape()),
-        influence_(arena.influence),
-        field_(arena.episodes.size(), shape_, influence_) {}
+  explicit GrowingSums(const EpisodeSetting& setting)
+      : shape_(setting.episodes.shape()),
+        influence_(setting.influence),
+        field_(setting.episodes.size(), shape_, influence_) {}
 
   // Of all queries, with each member added by itself.
   [[nodiscard]] std::vector<std::uint64_t> correct_with_each(const MemberTerms& terms) {
@@ -174,13 +174,13 @@ GreedyEnsemble GreedyEnsemble::measure(const FeatureStore& store, const Pool& po
                                        unsigned threads, const Progress& progress,
                                        SpaceCache* spaces, std::size_t most_kept_bytes) {
   const EpisodeList episodes = draw_validation_episodes(store, plan, "greedy");
-  const Arena arena{store, "val", episodes, influence, threads, spaces};
+  const EpisodeSetting setting{store, "val", episodes, influence, threads, spaces};
   const std::vector<std::size_t> order = streaming_order(pool);
-  const MemberTerms terms(arena, picked(pool, order), most_kept_bytes, part_of(progress, 0, 2));
+  const MemberTerms terms(setting, picked(pool, order), most_kept_bytes, part_of(progress, 0, 2));
   std::vector<std::size_t> streamed_as(pool.size());
   for (std::size_t i = 0; i < order.size(); ++i) streamed_as[order[i]] = i;
 
-  GrowingSums sums(arena);
+  GrowingSums sums(setting);
   std::vector<std::size_t> chosen;
   std::uint64_t best = 0;
   std::size_t best_steps = 0;

@@ -47,17 +47,17 @@ struct Worker {
 };
 
 template <class MakeHead>
-std::vector<double> evaluate_with(const Arena& arena, const PreparedView& rows,
+std::vector<double> evaluate_with(const EpisodeSetting& setting, const PreparedView& rows,
                                   const MakeHead& make_head, const ScoreSink& sink,
                                   const Progress& progress) {
   using H = decltype(make_head());
-  const EpisodeShape& shape = arena.episodes.shape();
+  const EpisodeShape& shape = setting.episodes.shape();
   std::vector<std::unique_ptr<Worker<H>>> workers;
-  for (unsigned i = 0; i < arena.threads; ++i)
+  for (unsigned i = 0; i < setting.threads; ++i)
     workers.push_back(std::make_unique<Worker<H>>(make_head(), shape, rows.dim()));
 
   const auto run_episode = [&](std::size_t e, Worker<H>& worker) {
-    const Episode episode = arena.episodes[e];
+    const Episode episode = setting.episodes[e];
     rows.gather(episode.support, worker.support);
     worker.head.fit({.rows = worker.support.view(),
                      .ways = shape.ways,
@@ -71,11 +71,11 @@ std::vector<double> evaluate_with(const Arena& arena, const PreparedView& rows,
 
   // A head's score is F itself, not a distance: the largest wins.
   const Influence largest_wins(-1);
-  std::vector<double> accuracy(arena.episodes.size());
-  for (const EpisodeRange batch : field_batches(arena.episodes, arena.largest_field_bytes)) {
+  std::vector<double> accuracy(setting.episodes.size());
+  for (const EpisodeRange batch : field_batches(setting.episodes, setting.largest_field_bytes)) {
     const std::size_t count = batch.end - batch.begin;
     InfluenceField field(count, shape, largest_wins);
-    parallel_for(arena.threads, count, kEpisodeGrain,
+    parallel_for(setting.threads, count, kEpisodeGrain,
                  [&](std::size_t begin, std::size_t end, unsigned number) {
                    for (std::size_t e = begin; e < end; ++e) {
                      run_episode(batch.begin + e, *workers[number]);
@@ -83,7 +83,7 @@ std::vector<double> evaluate_with(const Arena& arena, const PreparedView& rows,
                    }
                    if (number == 0 && progress)
                      progress(static_cast<double>(batch.begin + end) /
-                              static_cast<double>(arena.episodes.size()));
+                              static_cast<double>(setting.episodes.size()));
                  });
     assign_queries(field, batch, accuracy, sink);
   }
@@ -176,16 +176,17 @@ void check_head(const FeatureStore& store, const std::string& split,
         "nothing; use novel or val");
 }
 
-std::vector<double> evaluate_head(const Arena& arena, const HeadConfiguration& configuration,
-                                  const ScoreSink& scores, const Progress& progress) {
-  check_head(arena.store, arena.split, configuration);
+std::vector<double> evaluate_head(const EpisodeSetting& setting,
+                                  const HeadConfiguration& configuration, const ScoreSink& scores,
+                                  const Progress& progress) {
+  check_head(setting.store, setting.split, configuration);
   std::vector<double> mean;
   if (configuration.method == Method::simpleshot && needs_base(configuration))
-    mean = base_mean(arena.store, configuration.view, arena.threads);
-  const PreparedView rows(arena.store, arena.split, configuration.view,
-                          preparation_of(configuration, std::move(mean)), arena.threads);
+    mean = base_mean(setting.store, configuration.view, setting.threads);
+  const PreparedView rows(setting.store, setting.split, configuration.view,
+                          preparation_of(configuration, std::move(mean)), setting.threads);
   const auto with = [&](const auto& make_head) {
-    return evaluate_with(arena, rows, make_head, scores, progress);
+    return evaluate_with(setting, rows, make_head, scores, progress);
   };
   switch (configuration.method) {
     case Method::power_lr:
@@ -193,14 +194,14 @@ std::vector<double> evaluate_head(const Arena& arena, const HeadConfiguration& c
       return with([&] { return LogisticHead(logistic_of(configuration)); });
     case Method::deepvoro_minus_minus:
       return with(
-          [&] { return ClusterHead(LogisticHead(logistic_of(configuration)), arena.influence); });
+          [&] { return ClusterHead(LogisticHead(logistic_of(configuration)), setting.influence); });
     case Method::simpleshot:
     case Method::pt_ncm:
       return with([] { return NearestMean(); });
     case Method::s2m2:
       return with([] { return CosineHead(); });
     case Method::dc: {
-      const BaseStatistics base(arena.store, configuration.view, arena.threads);
+      const BaseStatistics base(setting.store, configuration.view, setting.threads);
       return with([&] { return CalibratedHead(base); });
     }
     default:

@@ -23,7 +23,7 @@ void check_head(const FeatureStore& store, const std::string& split,
                 const HeadConfiguration& configuration);
 
 // Accuracy in percent for each episode, the head fitted anew on the support of each.
-[[nodiscard]] std::vector<double> evaluate_head(const Arena& arena,
+[[nodiscard]] std::vector<double> evaluate_head(const EpisodeSetting& setting,
                                                 const HeadConfiguration& configuration,
                                                 const ScoreSink& scores = {},
                                                 const Progress& progress = {});

@@ -25,18 +25,18 @@ void check_size(std::size_t size, std::size_t members) {
 using CorrectCounts = std::vector<std::vector<std::uint32_t>>;
 
 // Of the ensembles of the first 1, 2, ... members.
-CorrectCounts counts_of_growing_ensemble(const Arena& arena, const Pool& members,
+CorrectCounts counts_of_growing_ensemble(const EpisodeSetting& setting, const Pool& members,
                                          const Progress& progress) {
-  const std::size_t episodes = arena.episodes.size();
+  const std::size_t episodes = setting.episodes.size();
   CorrectCounts correct(members.size(), std::vector<std::uint32_t>(episodes));
-  const auto batches = field_batches(arena.episodes, arena.largest_field_bytes);
+  const auto batches = field_batches(setting.episodes, setting.largest_field_bytes);
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const EpisodeRange batch = batches[i];
-    InfluenceField field(batch.end - batch.begin, arena.episodes.shape(), arena.influence);
+    InfluenceField field(batch.end - batch.begin, setting.episodes.shape(), setting.influence);
     const auto count = [&](std::size_t member, std::size_t episode) {
       correct[member][episode] = field.correct_queries(episode - batch.begin);
     };
-    add_members(arena, members, batch, field, count, part_of(progress, i, batches.size()));
+    add_members(setting, members, batch, field, count, part_of(progress, i, batches.size()));
   }
   return correct;
 }
@@ -80,10 +80,10 @@ ValidationRanking ValidationRanking::measure(const FeatureStore& store, const Po
                                              unsigned threads, const Progress& progress,
                                              SpaceCache* spaces) {
   const EpisodeList episodes = draw_validation_episodes(store, plan, "guided");
-  const Arena arena{store, "val", episodes, influence, threads, spaces};
+  const EpisodeSetting setting{store, "val", episodes, influence, threads, spaces};
 
   std::vector<double> accuracy;
-  for (const std::uint64_t correct : correct_of_each_member(arena, pool, part_of(progress, 0, 2)))
+  for (const std::uint64_t correct : correct_of_each_member(setting, pool, part_of(progress, 0, 2)))
     accuracy.push_back(percent_of_queries(correct, plan.shape, plan.count));
 
   std::vector<std::size_t> order(pool.size());
@@ -93,7 +93,7 @@ ValidationRanking ValidationRanking::measure(const FeatureStore& store, const Po
   ranking.ranked_ = picked(pool, order);
   for (const std::size_t i : order) ranking.member_accuracy_.push_back(accuracy[i]);
   ranking.ensemble_accuracy_ = mean_accuracies(
-      counts_of_growing_ensemble(arena, ranking.ranked_, part_of(progress, 1, 2)), plan.shape);
+      counts_of_growing_ensemble(setting, ranking.ranked_, part_of(progress, 1, 2)), plan.shape);
   return ranking;
 }
 
@@ -122,10 +122,10 @@ Selection Selection::greedy(const GreedyEnsemble& ensemble) {
   return Selection(ensemble.members());
 }
 
-Oracle Oracle::peek(const Arena& arena, const ValidationRanking& ranking,
+Oracle Oracle::peek(const EpisodeSetting& setting, const ValidationRanking& ranking,
                     const Progress& progress) {
-  const CorrectCounts counts = counts_of_growing_ensemble(arena, ranking.ranked(), progress);
-  const EpisodeShape& shape = arena.episodes.shape();
+  const CorrectCounts counts = counts_of_growing_ensemble(setting, ranking.ranked(), progress);
+  const EpisodeShape& shape = setting.episodes.shape();
   const std::size_t best = place_of_largest(mean_accuracies(counts, shape));
   std::vector<double> accuracy;
   for (const std::uint32_t correct : counts[best])

@@ -16,23 +16,23 @@ constexpr std::size_t kEpisodeGrain = 8;
 }  // namespace
 
 template <class Real>
-Stream<Real>::Stream(const Arena& arena, std::size_t dim, EpisodeRange range,
+Stream<Real>::Stream(const EpisodeSetting& setting, std::size_t dim, EpisodeRange range,
                      const LaneVisitor<Real>& visit, std::span<const Group> groups)
-    : arena_(arena),
+    : setting_(setting),
       dim_(dim),
       range_(range),
       visit_(visit),
-      labels_(arena.store.labels(arena.split)),
-      pass_(labels_.size(), dim, labels_, arena.episodes, range, arena.threads),
-      view_(arena.store, pass_.block_columns(), arena.threads),
-      base_view_(arena.store, dim, arena.threads) {
+      labels_(setting.store.labels(setting.split)),
+      pass_(labels_.size(), dim, labels_, setting.episodes, range, setting.threads),
+      view_(setting.store, pass_.block_columns(), setting.threads),
+      base_view_(setting.store, dim, setting.threads) {
   std::size_t bases = 0;
   const auto needs_base = [](const Group& group) {
     return std::ranges::any_of(group.members,
                                [](const Member& m) { return m.geometry.needs_base_distances(); });
   };
   if (std::ranges::any_of(groups, needs_base)) {
-    base_rows_ = base_classes(arena.store);
+    base_rows_ = base_classes(setting.store);
     bases = base_rows_.size();
     base_.prototypes = Matrix<Real>(bases, dim);
     base_.squared_norms.resize(bases);
@@ -40,14 +40,14 @@ Stream<Real>::Stream(const Arena& arena, std::size_t dim, EpisodeRange range,
     sample_to_base_ = Matrix<Real>(labels_.size(), bases);
     exact_base_ = Matrix<double>(bases, dim);
   }
-  for (unsigned i = 0; i < arena.threads; ++i)
-    workers_.push_back(std::make_unique<Worker>(arena, dim, bases));
+  for (unsigned i = 0; i < setting.threads; ++i)
+    workers_.push_back(std::make_unique<Worker>(setting, dim, bases));
 }
 
 template <class Real>
 void Stream<Real>::run(const Group& group, const Space* space, const Progress& progress) {
   const Member& shared = group.members.front();
-  if (view_name_ != shared.view) view_.load(arena_.split, shared.view);
+  if (view_name_ != shared.view) view_.load(setting_.split, shared.view);
   view_name_ = shared.view;
   transformer_.emplace(view_, shared.transform, center_of(view_, shared.transform));
   if (space == nullptr)
@@ -55,7 +55,7 @@ void Stream<Real>::run(const Group& group, const Space* space, const Progress& p
   else
     run_points(group,
                MappedPoints<Real>(*transformer_, view_.rows(), view_.dim(), *space,
-                                  arena_.episodes.shape().shots, arena_.threads),
+                                  setting_.episodes.shape().shots, setting_.threads),
                progress);
 }
 
@@ -68,7 +68,7 @@ auto Stream<Real>::kinds_of(const Group& group) -> GroupKinds {
     const auto kind = static_cast<std::size_t>(found - known.begin());
     if (kind == known.size())
       for (const auto& worker : workers_)
-        worker->kinds.emplace_back(member.geometry, arena_.episodes.shape());
+        worker->kinds.emplace_back(member.geometry, setting_.episodes.shape());
     const auto present = std::ranges::find(kinds.present, kind);
     if (present == kinds.present.end()) {
       kinds.present.push_back(kind);
@@ -92,7 +92,7 @@ void Stream<Real>::run_points(const Group& group, const Points<Real>& points,
   if (kinds.needs_base_distances) measure_samples(points);
 
   const std::size_t count = range_.end - range_.begin;
-  parallel_for(arena_.threads, count, kEpisodeGrain,
+  parallel_for(setting_.threads, count, kEpisodeGrain,
                [&](std::size_t begin, std::size_t end, unsigned worker) {
                  for (std::size_t e = begin; e < end; ++e)
                    run_episode(group, kinds, points, e, *workers_[worker]);
@@ -107,7 +107,7 @@ void Stream<Real>::fit_base_prototypes(const Member& shared, const std::vector<f
   base_view_name_ = shared.view;
   const RowTransformer transformer(base_view_, shared.transform, center);
   const kernels::Table& kernels = kernels::active();
-  parallel_for(arena_.threads, base_rows_.size(), 1,
+  parallel_for(setting_.threads, base_rows_.size(), 1,
                [&](std::size_t begin, std::size_t end, unsigned worker) {
                  for (std::size_t t = begin; t < end; ++t) {
                    fit_base_prototype(transformer, t, *workers_[worker]);
@@ -141,7 +141,7 @@ template <class Real>
 void Stream<Real>::measure_samples(const Points<Real>& points) {
   const kernels::Table& kernels = kernels::active();
   const std::size_t bases = base_rows_.size();
-  parallel_for(arena_.threads, labels_.size(), kRowGrain,
+  parallel_for(setting_.threads, labels_.size(), kRowGrain,
                [&](std::size_t begin, std::size_t end, unsigned number) {
                  Worker& worker = *workers_[number];
                  for (std::size_t r = begin; r < end; ++r) {
@@ -170,7 +170,7 @@ Real Stream<Real>::plain_distance(const Real* a, const Real* b) const {
 template <class Real>
 void Stream<Real>::run_episode(const Group& group, const GroupKinds& kinds,
                                const Points<Real>& points, std::size_t e, Worker& worker) {
-  const Episode episode = arena_.episodes[range_.begin + e];
+  const Episode episode = setting_.episodes[range_.begin + e];
   measure_episode(episode, points, e, worker);
   CenterDistances<Real> centers;
   QueryDistances<Real> queries{.to_centers = worker.distances.view(), .to_base = {}};
@@ -269,7 +269,7 @@ template <class Real>
 void Stream<Real>::measure_prototypes(const Episode& episode, const Points<Real>& points,
                                       std::size_t e, Worker& worker) const {
   const kernels::Table& kernels = kernels::active();
-  const std::size_t shots = arena_.episodes.shape().shots;
+  const std::size_t shots = setting_.episodes.shape().shots;
   const MatrixView<Real> distances = worker.prototype_to_base.view();
   for (std::size_t k = 0; k < distances.rows(); ++k) {
     const auto support = episode.support.subspan(k * shots, shots);

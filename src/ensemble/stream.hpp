@@ -34,8 +34,8 @@ template <class Real>
 class Stream {
  public:
   // For members whose views have `dim` dimensions.
-  Stream(const Arena& arena, std::size_t dim, EpisodeRange range, const LaneVisitor<Real>& visit,
-         std::span<const Group> groups);
+  Stream(const EpisodeSetting& setting, std::size_t dim, EpisodeRange range,
+         const LaneVisitor<Real>& visit, std::span<const Group> groups);
 
   // `space`: that of the members; nullptr where they have none of their own.
   void run(const Group& group, const Space* space, const Progress& progress);
@@ -61,21 +61,21 @@ class Stream {
 
   // Scratch of one thread.
   struct Worker {
-    Worker(const Arena& arena, std::size_t dim, std::size_t bases)
+    Worker(const EpisodeSetting& setting, std::size_t dim, std::size_t bases)
         : wide(padded(dim)),
           row(1, dim),
           center(1, dim),
-          support(arena.episodes.shape().shots, dim),
-          query_norms(padded(arena.episodes.shape().total_queries())),
-          norms(std::max(bases, query_norms.size() * arena.episodes.shape().ways)),
-          distances(arena.episodes.shape().ways, arena.episodes.shape().total_queries()),
-          terms(arena.episodes.shape().ways, arena.episodes.shape().total_queries()),
-          weighted(arena.episodes.shape().ways, arena.episodes.shape().total_queries()) {
+          support(setting.episodes.shape().shots, dim),
+          query_norms(padded(setting.episodes.shape().total_queries())),
+          norms(std::max(bases, query_norms.size() * setting.episodes.shape().ways)),
+          distances(setting.episodes.shape().ways, setting.episodes.shape().total_queries()),
+          terms(setting.episodes.shape().ways, setting.episodes.shape().total_queries()),
+          weighted(setting.episodes.shape().ways, setting.episodes.shape().total_queries()) {
       if (bases == 0) return;
-      prototype_to_base = Matrix<Real>(arena.episodes.shape().ways, bases);
-      query_to_base.resize(arena.episodes.shape().total_queries());
+      prototype_to_base = Matrix<Real>(setting.episodes.shape().ways, bases);
+      query_to_base.resize(setting.episodes.shape().total_queries());
       base_dots = Matrix<Real>(1, bases);
-      exact_support = Matrix<double>(arena.episodes.shape().shots, dim);
+      exact_support = Matrix<double>(setting.episodes.shape().shots, dim);
       exact_prototype = Matrix<double>(1, dim);
     }
     std::vector<double> wide;
@@ -131,7 +131,7 @@ class Stream {
   void measure_prototypes(const Episode& episode, const Points<Real>& points, std::size_t e,
                           Worker& worker) const;
 
-  const Arena& arena_;
+  const EpisodeSetting& setting_;
   std::size_t dim_;
   EpisodeRange range_;
   const LaneVisitor<Real>& visit_;

@@ -324,11 +324,9 @@ std::string FeatureStore::sha256(unsigned threads) const {
   std::vector<std::string> lines(files.size());
   parallel_for(threads, files.size(), 1, [&](std::size_t begin, std::size_t end, unsigned) {
     for (std::size_t i = begin; i < end; ++i)
-      lines[i] =
-          fmt::format("{}  {}\n", sha256_hex(MappedFile(folder_ / files[i]).bytes()), files[i]);
+      lines[i] = sha256_line(MappedFile(folder_ / files[i]).bytes(), files[i]);
   });
-  const std::string listing = fmt::format("{}", fmt::join(lines, ""));
-  return sha256_hex(std::as_bytes(std::span(listing)));
+  return sha256_hex(fmt::format("{}", fmt::join(lines, "")));
 }
 
 }  // namespace deepvoro

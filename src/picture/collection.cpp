@@ -84,17 +84,18 @@ Bitmap rgb_of_grey(std::span<const std::byte> grey, const GreyShape& shape) {
   return bitmap;
 }
 
-std::string hash_of(const PictureSource& source, const PicturePlace& picture) {
-  try {
-    return sha256_hex(StoredPicture(source, picture).bytes());
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::data) throw;
-    return "unreadable";
-  }
-}
-
 std::string with_class(const PictureSource& source, const PicturePlace& picture) {
   return source.classes[picture.label] + "/" + picture.file;
+}
+
+std::string sha256_line_of(const PictureSource& source, const PicturePlace& picture) {
+  const std::string name = with_class(source, picture);
+  try {
+    return sha256_line(StoredPicture(source, picture).bytes(), name);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+    return "unreadable  " + name + "\n";
+  }
 }
 
 }  // namespace
@@ -143,13 +144,10 @@ std::vector<std::byte> PictureCollection::raw(std::size_t i) const {
 std::string PictureCollection::sha256() const {
   std::vector<std::string> lines(size());
   parallel_for(available_threads(), size(), 16, [&](std::size_t begin, std::size_t end, unsigned) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const PicturePlace& picture = source_->pictures[i];
-      lines[i] = fmt::format("{}  {}\n", hash_of(*source_, picture), with_class(*source_, picture));
-    }
+    for (std::size_t i = begin; i < end; ++i)
+      lines[i] = sha256_line_of(*source_, source_->pictures[i]);
   });
-  const std::string text = std::accumulate(lines.begin(), lines.end(), std::string());
-  return sha256_hex(std::as_bytes(std::span(text)));
+  return sha256_hex(std::accumulate(lines.begin(), lines.end(), std::string()));
 }
 
 }  // namespace deepvoro

@@ -77,7 +77,7 @@ HeadConfiguration head_of(const Evaluation& request, const FeatureStore& store) 
           .is_signed = request.is_signed};
 }
 
-void run_ensemble(const Arena& arena, const Pool& pool, const ScoreSink& sink,
+void run_ensemble(const EpisodeSetting& setting, const Pool& pool, const ScoreSink& sink,
                   const Progress& progress, EvaluationResult& result) {
   const Evaluation& request = result.request;
   const std::size_t steps = !chooses_on_val(request.scheme) ? 1 : request.oracle ? 3 : 2;
@@ -89,15 +89,16 @@ void run_ensemble(const Arena& arena, const Pool& pool, const ScoreSink& sink,
   if (request.scheme == Scheme::random)
     selection = Selection::random(pool, *request.size, request.plan.seed);
   if (request.scheme == Scheme::guided) {
-    ranking = ValidationRanking::measure(arena.store, pool, request.plan, arena.influence,
-                                         request.threads, choosing, arena.spaces);
+    ranking = ValidationRanking::measure(setting.store, pool, request.plan, setting.influence,
+                                         request.threads, choosing, setting.spaces);
     selection = Selection::guided(*ranking, request.size);
     result.guidance = {
         pool.size(), ranking->ensemble_accuracy()[selection.members().size() - 1], {}};
   }
   if (request.scheme == Scheme::greedy) {
-    const auto ensemble = GreedyEnsemble::measure(arena.store, pool, request.plan, arena.influence,
-                                                  request.threads, choosing, arena.spaces);
+    const auto ensemble =
+        GreedyEnsemble::measure(setting.store, pool, request.plan, setting.influence,
+                                request.threads, choosing, setting.spaces);
     selection = Selection::greedy(ensemble);
     result.guidance = {pool.size(), ensemble.val_accuracy(), ensemble.counts()};
   }
@@ -105,11 +106,11 @@ void run_ensemble(const Arena& arena, const Pool& pool, const ScoreSink& sink,
   result.selection_seconds = selecting.seconds();
 
   const Stopwatch evaluating;
-  result.episode_accuracy =
-      evaluate_ensemble(arena, selection, sink, part_of(progress, result.guidance ? 1 : 0, steps));
+  result.episode_accuracy = evaluate_ensemble(setting, selection, sink,
+                                              part_of(progress, result.guidance ? 1 : 0, steps));
   result.evaluation_seconds = evaluating.seconds();
 
-  if (request.oracle) result.oracle = Oracle::peek(arena, *ranking, part_of(progress, 2, steps));
+  if (request.oracle) result.oracle = Oracle::peek(setting, *ranking, part_of(progress, 2, steps));
 }
 
 // A head has no members to choose from, an ensemble of many views not one to choose.
@@ -197,22 +198,22 @@ EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
   }
   const EpisodeList episodes = draw_episodes(store, request.split, request.plan);
   SpaceCache spaces(store);
-  const Arena arena{store,           request.split, episodes, Influence(request.alpha),
-                    request.threads, &spaces};
+  const EpisodeSetting setting{store,           request.split, episodes, Influence(request.alpha),
+                               request.threads, &spaces};
   const std::size_t steps = request.reliability.asks_for_something() ? 2 : 1;
   if (result.head) {
     const Stopwatch evaluating;
     result.episode_accuracy =
-        evaluate_head(arena, *result.head, scores, part_of(progress, 0, steps));
+        evaluate_head(setting, *result.head, scores, part_of(progress, 0, steps));
     result.evaluation_seconds = evaluating.seconds();
   } else {
-    run_ensemble(arena, pool, scores, part_of(progress, 0, steps), result);
+    run_ensemble(setting, pool, scores, part_of(progress, 0, steps), result);
   }
   if (request.reliability.asks_for_something()) {
     ReliabilityRequest with_seed = request.reliability;
     with_seed.seed = request.plan.seed;
     result.reliability =
-        measure_reliability(arena, result.members, with_seed, part_of(progress, 1, steps));
+        measure_reliability(setting, result.members, with_seed, part_of(progress, 1, steps));
   }
   result.accuracy = estimate(result.episode_accuracy);
   return result;

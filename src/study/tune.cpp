@@ -207,7 +207,7 @@ class Tuner {
   std::vector<Geometry> geometries_;   // of the networks, before surrogates are chosen
   std::size_t top_k_;
   EpisodeList episodes_;
-  Arena arena_;
+  EpisodeSetting setting_;
   ordered_json description_;
   StepLog log_;
   std::size_t step_ = 0;
@@ -228,7 +228,7 @@ Tuner::Tuner(const FeatureStore& store, const Tuning& request, std::filesystem::
       top_k_(request_.top_k.value_or(std::min(default_top_k(request_.method), transforms_.size()))),
       episodes_(draw_episodes(store, kSplit, request_.plan)),
       // Any positive alpha keeps the order of a single member's distances.
-      arena_{store, kSplit, episodes_, Influence(1), request_.threads},
+      setting_{store, kSplit, episodes_, Influence(1), request_.threads},
       description_(described(request_, top_k_, store.sha256(request_.threads))),
       log_(log_file(out_), description_),
       cost_of_all_(static_cast<double>(request_.views.size()) *
@@ -249,7 +249,7 @@ Counts Tuner::correct(const Pool& members, std::size_t passes) {
       log_.refuse_as_damaged();
   } else {
     report(0);
-    counts = correct_of_each_member(arena_, members, report);
+    counts = correct_of_each_member(setting_, members, report);
     log_.append(counts);
   }
   ++step_;

@@ -1,12 +1,12 @@
 // expected: Selection
 #include "ensemble/ensemble.hpp"
 
-std::vector<double> evaluate(const deepvoro::Arena& arena, const deepvoro::Oracle& oracle,
-                             const deepvoro::Selection& selection) {
+std::vector<double> evaluate(const deepvoro::EpisodeSetting& setting,
+                             const deepvoro::Oracle& oracle, const deepvoro::Selection& selection) {
 #ifdef DEEPVORO_MUST_NOT_COMPILE
-  return deepvoro::evaluate_ensemble(arena, oracle);
+  return deepvoro::evaluate_ensemble(setting, oracle);
 #else
   (void)oracle;
-  return deepvoro::evaluate_ensemble(arena, selection);
+  return deepvoro::evaluate_ensemble(setting, selection);
 #endif
 }

@@ -41,7 +41,7 @@ class Bench {
         episodes_(draw_episodes(SamplePool{labels_, store_.split("novel").classes, "test"}, shape,
                                 Protocol::deepvoro, episodes, 0)) {}
 
-  [[nodiscard]] Arena arena(double alpha = 1, unsigned threads = 1) const {
+  [[nodiscard]] EpisodeSetting setting(double alpha = 1, unsigned threads = 1) const {
     return {store_, "novel", episodes_, Influence(alpha), threads};
   }
   [[nodiscard]] const EpisodeList& episodes() const { return episodes_; }
@@ -56,7 +56,7 @@ class Bench {
                                                                     unsigned threads) const {
     std::vector<std::vector<std::vector<double>>> all(
         pool.size(), std::vector<std::vector<double>>(episodes_.size()));
-    stream_members(arena(alpha, threads), pool, {0, episodes_.size()},
+    stream_members(setting(alpha, threads), pool, {0, episodes_.size()},
                    [&](std::size_t member, std::size_t episode, std::span<const double> terms) {
                      all[member][episode].assign(terms.begin(), terms.end());
                    });
@@ -134,7 +134,7 @@ TEST(StreamMembers, VisitsEachEpisodeInTheOrderOfTheMembers) {
   for (const unsigned threads : {1U, 3U}) {
     std::mutex guard;
     std::vector<std::vector<std::size_t>> visits(bench.episodes().size());
-    stream_members(bench.arena(1, threads), pool, {0, bench.episodes().size()},
+    stream_members(bench.setting(1, threads), pool, {0, bench.episodes().size()},
                    [&](std::size_t member, std::size_t episode, std::span<const double>) {
                      const std::scoped_lock lock(guard);
                      visits.at(episode).push_back(member);
@@ -147,7 +147,7 @@ TEST(StreamMembers, VisitsOnlyTheEpisodesOfTheRange) {
   const Bench bench(5);
   const auto whole = bench.terms(mixed_pool(), 1, 1);
   std::vector<std::size_t> visited;
-  stream_members(bench.arena(), mixed_pool(), {3, 6},
+  stream_members(bench.setting(), mixed_pool(), {3, 6},
                  [&](std::size_t member, std::size_t episode, std::span<const double> terms) {
                    if (member == 0) visited.push_back(episode);
                    EXPECT_TRUE(std::ranges::equal(terms, whole[member][episode]));
@@ -163,7 +163,7 @@ TEST(StreamMembers, GivesTheLastEpisodesOfManyAsOfFew) {
   using Terms = std::vector<std::vector<double>>;
   const auto last_terms = [&](std::size_t begin) {
     std::vector<Terms> terms(pool.size(), Terms(count));
-    stream_members(bench.arena(), pool, {begin, count},
+    stream_members(bench.setting(), pool, {begin, count},
                    [&](std::size_t member, std::size_t episode, std::span<const double> values) {
                      terms[member][episode].assign(values.begin(), values.end());
                    });
@@ -214,7 +214,7 @@ TEST(StreamMembers, ReportsGrowingProgressUpToTheEnd) {
   const Bench bench(5);
   std::vector<double> fractions;
   stream_members(
-      bench.arena(), mixed_pool(), {0, bench.episodes().size()},
+      bench.setting(), mixed_pool(), {0, bench.episodes().size()},
       [](std::size_t, std::size_t, std::span<const double>) {},
       [&](double fraction) { fractions.push_back(fraction); });
   EXPECT_TRUE(std::ranges::is_sorted(fractions));
@@ -229,7 +229,7 @@ TEST(CountMembers, CountsWhatStreamedTermsSay) {
     const auto terms = bench.terms(mixed_pool(), 1, 1);
     for (const double alpha : {1.0, -2.0}) {
       std::atomic<std::size_t> counted{0};
-      count_members(bench.arena(alpha, 2), mixed_pool(), {2, 9},
+      count_members(bench.setting(alpha, 2), mixed_pool(), {2, 9},
                     [&](std::size_t member, std::size_t episode, std::uint32_t correct) {
                       EXPECT_EQ(correct,
                                 plain_correct_queries(terms[member][episode], bench.shape()));
@@ -249,7 +249,7 @@ TEST(AddMembers, TellsOfEachAdditionInOrder) {
   const std::size_t values = InfluenceField::values_per_episode(bench.shape());
   std::vector<double> scores(values);
   std::vector<double> expected_scores(values);
-  add_members(bench.arena(2), pool, {3, 7}, field, [&](std::size_t member, std::size_t episode) {
+  add_members(bench.setting(2), pool, {3, 7}, field, [&](std::size_t member, std::size_t episode) {
     expected.add(episode - 3, terms[member][episode]);
     field.scores(episode - 3, scores);
     expected.scores(episode - 3, expected_scores);
@@ -272,7 +272,7 @@ TEST(StreamMembers, AgreesWithPlainFormulasWhenThereAreMoreWaysThanQueries) {
 
 TEST(StreamMembers, PassesOnWhatAVisitorThrows) {
   const Bench bench(5);
-  EXPECT_THROW(stream_members(bench.arena(1, 2), mixed_pool(), {0, bench.episodes().size()},
+  EXPECT_THROW(stream_members(bench.setting(1, 2), mixed_pool(), {0, bench.episodes().size()},
                               [](std::size_t, std::size_t episode, std::span<const double>) {
                                 if (episode == 4) throw std::runtime_error("enough");
                               }),
@@ -282,7 +282,7 @@ TEST(StreamMembers, PassesOnWhatAVisitorThrows) {
 TEST(StreamMembers, NamesTheFileAndRowThatCannotBeTransformed) {
   const Bench bench(5);
   expect_error(ErrorKind::data, {"novel", std::string(kFirst) + ".npy", "row", "column"}, [&] {
-    stream_members(bench.arena(), {{kFirst, {.b = -1, .lambda = 0}, Voronoi{}}}, {0, 1},
+    stream_members(bench.setting(), {{kFirst, {.b = -1, .lambda = 0}, Voronoi{}}}, {0, 1},
                    [](std::size_t, std::size_t, std::span<const double>) {});
   });
 }
@@ -335,7 +335,7 @@ TEST(StreamingOrder, KeepsEqualMembersAsTheyStand) {
 std::vector<std::vector<double>> scores_of(const Bench& bench, const Pool& pool, double alpha) {
   std::vector<std::vector<double>> scores;
   (void)evaluate_ensemble(
-      bench.arena(alpha), Selection::full(pool),
+      bench.setting(alpha), Selection::full(pool),
       [&](std::span<const double> values) { scores.emplace_back(values.begin(), values.end()); });
   return scores;
 }
@@ -345,7 +345,7 @@ TEST(EvaluateEnsemble, OfOneMemberIsThatMember) {
   for (const Member& member : mixed_pool()) {
     const auto terms = bench.terms({member}, 1, 1)[0];
     const auto scores = scores_of(bench, {member}, 1);
-    const auto accuracy = evaluate_ensemble(bench.arena(), Selection::full({member}));
+    const auto accuracy = evaluate_ensemble(bench.setting(), Selection::full({member}));
     ASSERT_EQ(scores.size(), terms.size());
     for (std::size_t e = 0; e < terms.size(); ++e) {
       std::vector<double> negated(terms[e]);
@@ -378,7 +378,7 @@ TEST(EvaluateEnsemble, AddsItsMembers) {
 TEST(EvaluateEnsemble, CountsQueriesWhoseTrueClassHasTheLargestScore) {
   const Bench bench(5);
   const auto scores = scores_of(bench, mixed_pool(), 1);
-  const auto accuracy = evaluate_ensemble(bench.arena(), Selection::full(mixed_pool()));
+  const auto accuracy = evaluate_ensemble(bench.setting(), Selection::full(mixed_pool()));
   double total = 0;
   for (std::size_t e = 0; e < scores.size(); ++e) {
     int correct = 0;
@@ -427,19 +427,19 @@ TEST(FieldBatches, CoverAllEpisodesInFieldsOfBoundedSize) {
 TEST(EvaluateEnsemble, GivesTheSameInBatches) {
   const Bench bench(5);
   const Selection members = Selection::full(mixed_pool());
-  Arena arena = bench.arena();
+  EpisodeSetting setting = bench.setting();
   const auto scores_and_accuracy = [&] {
     std::vector<double> scores;
     std::vector<double> accuracy =
-        evaluate_ensemble(arena, members, [&](std::span<const double> values) {
+        evaluate_ensemble(setting, members, [&](std::span<const double> values) {
           scores.insert(scores.end(), values.begin(), values.end());
         });
     return std::pair(scores, accuracy);
   };
   const auto at_once = scores_and_accuracy();
-  arena.largest_field_bytes =
+  setting.largest_field_bytes =
       4 * InfluenceField::values_per_episode(bench.shape()) * sizeof(double);
-  ASSERT_EQ(field_batches(arena.episodes, arena.largest_field_bytes).size(), 3U);
+  ASSERT_EQ(field_batches(setting.episodes, setting.largest_field_bytes).size(), 3U);
   EXPECT_EQ(scores_and_accuracy(), at_once);
 }
 

@@ -142,8 +142,8 @@ TEST_F(GreedySelection, ReachesOnValWhatItSays) {
   const EpisodeList list = draw_episodes(store, "val", plan_);
   for (const double alpha : {1.0, -1.0}) {
     const GreedyEnsemble ensemble = measure(pool_, alpha);
-    const Arena arena{store, "val", list, Influence(alpha), 1};
-    EXPECT_NEAR(estimate(evaluate_ensemble(arena, Selection::greedy(ensemble))).mean,
+    const EpisodeSetting setting{store, "val", list, Influence(alpha), 1};
+    EXPECT_NEAR(estimate(evaluate_ensemble(setting, Selection::greedy(ensemble))).mean,
                 ensemble.val_accuracy(), 1e-9);
   }
 }

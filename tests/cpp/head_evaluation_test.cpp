@@ -61,20 +61,20 @@ TEST_F(HeadEvaluation, GivesTheSameInBatches) {
   const FeatureStore store(folder_ / "store");
   const EpisodePlan plan = request(Method::s2m2).plan;
   const EpisodeList episodes = draw_episodes(store, "novel", plan);
-  Arena arena{store, "novel", episodes, Influence(1), 2};
+  EpisodeSetting setting{store, "novel", episodes, Influence(1), 2};
   for (const Method method : {Method::pt_ncm, Method::s2m2}) {
     const auto scores_and_accuracy = [&] {
       std::vector<double> scores;
       std::vector<double> accuracy = evaluate_head(
-          arena, {.method = method, .view = "s84_r0_f0"}, [&](std::span<const double> values) {
+          setting, {.method = method, .view = "s84_r0_f0"}, [&](std::span<const double> values) {
             scores.insert(scores.end(), values.begin(), values.end());
           });
       return std::pair(scores, accuracy);
     };
-    arena.largest_field_bytes = std::size_t{1} << 20U;
+    setting.largest_field_bytes = std::size_t{1} << 20U;
     const auto at_once = scores_and_accuracy();
-    arena.largest_field_bytes = 2 * 3 * 12 * sizeof(double);
-    ASSERT_EQ(field_batches(episodes, arena.largest_field_bytes).size(), 5U);
+    setting.largest_field_bytes = 2 * 3 * 12 * sizeof(double);
+    ASSERT_EQ(field_batches(episodes, setting.largest_field_bytes).size(), 5U);
     EXPECT_EQ(scores_and_accuracy(), at_once) << name(method);
   }
 }

@@ -179,9 +179,9 @@ TEST_F(GuidedSelection, OracleIsTheBestSizeOnTheSplitItself) {
   const ValidationRanking ranking = measure(pool_);
   const FeatureStore store(folder_.path());
   const EpisodeList list = episodes("novel");
-  const Arena arena{store, "novel", list, Influence(1), 1};
-  const Oracle oracle = Oracle::peek(arena, ranking);
-  const Arena in_batches{
+  const EpisodeSetting setting{store, "novel", list, Influence(1), 1};
+  const Oracle oracle = Oracle::peek(setting, ranking);
+  const EpisodeSetting in_batches{
       store, "novel", list, Influence(1), 1, nullptr, 5 * 4 * 4 * 4 * sizeof(double)};
   ASSERT_EQ(field_batches(list, in_batches.largest_field_bytes).size(), 5U);
   EXPECT_EQ(Oracle::peek(in_batches, ranking).accuracy.mean, oracle.accuracy.mean);
@@ -189,7 +189,8 @@ TEST_F(GuidedSelection, OracleIsTheBestSizeOnTheSplitItself) {
   std::size_t best_size = 0;
   Estimate best{-1, 0};
   for (std::size_t size = 1; size <= pool_.size(); ++size) {
-    const Estimate accuracy = estimate(evaluate_ensemble(arena, Selection::guided(ranking, size)));
+    const Estimate accuracy =
+        estimate(evaluate_ensemble(setting, Selection::guided(ranking, size)));
     if (accuracy.mean > best.mean + 1e-9) {
       best = accuracy;
       best_size = size;

@@ -50,8 +50,8 @@ class TuneTest : public ::testing::Test {
   [[nodiscard]] double val_accuracy(const Member& member) const {
     const FeatureStore store(store_);
     const EpisodeList episodes = draw_episodes(store, "val", request(Method::vd).plan);
-    const Arena arena{store, "val", episodes, Influence(1), 1};
-    return estimate(evaluate_ensemble(arena, Selection::full({member}))).mean;
+    const EpisodeSetting setting{store, "val", episodes, Influence(1), 1};
+    return estimate(evaluate_ensemble(setting, Selection::full({member}))).mean;
   }
   [[nodiscard]] json checkpoint() const { return json::parse(read_file(checkpoint_)); }
   // Stops in the middle of the step after `steps` finished ones.

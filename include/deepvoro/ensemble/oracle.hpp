@@ -8,7 +8,7 @@
 
 namespace deepvoro {
 
-struct Arena;
+struct EpisodeSetting;
 class ValidationRanking;
 
 // What one would get by choosing the guided size on the very split that is evaluated: test leakage,
@@ -17,7 +17,7 @@ struct DEEPVORO_API Oracle {
   std::size_t size = 0;
   Estimate accuracy;
 
-  static Oracle peek(const Arena& arena, const ValidationRanking& ranking,
+  static Oracle peek(const EpisodeSetting& setting, const ValidationRanking& ranking,
                      const Progress& progress = {});
 };
 

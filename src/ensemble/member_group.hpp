@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "deepvoro/ensemble/fitted.hpp"
+
+namespace deepvoro {
+
+// Members that see the same points, by growing growth().
+class FittedEnsemble::Group {
+ public:
+  Group() = default;
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  virtual ~Group() = default;
+
+  // The place of its view among those of the support; means are behind the last.
+  [[nodiscard]] virtual std::size_t view() const = 0;
+  // Adds the terms of queries, whose norms are given, to `out`. `left_out_of`: the classes that the
+  // queries are samples of and are taken out of; empty where they are not.
+  virtual void add_terms(MatrixView<const float> queries, std::span<const double> norms,
+                         std::span<const std::size_t> left_out_of, const Influence& influence,
+                         MatrixView<double> out) const = 0;
+};
+
+// What members of a group have in common.
+struct GroupSource {
+  const ViewedSamples& support;
+  const ViewedSamples* base;
+  const SpaceProvider& spaces;
+  std::span<const Member> members;
+};
+
+// In the precision of core/precision.hpp.
+[[nodiscard]] std::unique_ptr<FittedEnsemble::Group> fit_group(const GroupSource& source);
+
+}  // namespace deepvoro
