@@ -12,6 +12,7 @@ The last column is the gain over the nearest prototype (vd) on the very same epi
 Results, episode by episode: build/demo/results.json
 
 Next:
+  make build && build/bin/deepvoro fit my-pictures --out my.dv                   classify pictures: a folder for each class
   build/bin/deepvoro evaluate data/quickdraw --method deepvoro --scheme guided   members chosen on validation classes
   make pipeline-quickdraw                                                        train that network yourself, in minutes
   build/bin/deepvoro store create my-store --novel features.npz                  bring your own features

@@ -119,6 +119,9 @@ class Classifier:
             raise TypeError("a classifier is made by Classifier.fit or Classifier.load")
         self._fitted = fitted
 
+    def __reduce__(self):
+        raise TypeError("a classifier is kept by save(file) and Classifier.load(file), not by pickle")
+
     @classmethod
     def fit(
         cls,

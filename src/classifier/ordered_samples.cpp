@@ -58,6 +58,7 @@ void check_classes_differ(const NamedSamples& part) {
 void check_classes_differ_by_more_than_case(const std::vector<std::string>& classes) {
   std::map<std::string, std::string> known;
   for (const std::string& name : classes) {
+    if (name.empty()) throw data_error("a class has an empty name; give it another");
     if (!is_text_line(name))
       throw data_error("a class has a name that is not UTF-8 text on one line; give it another");
     if (name.find_first_not_of(' ') == std::string::npos || lower_case(name) == "unknown")

@@ -100,8 +100,9 @@ void print_made(const std::string& folder) {
   const FeatureStore store(folder);
   std::vector<std::string> splits;
   for (const auto& [name, split] : store.splits())
-    splits.push_back(
-        fmt::format("{} {} samples of {} classes", name, split.samples, split.classes.size()));
+    splits.push_back(fmt::format("{} {} samples of {} {}", name, split.samples,
+                                 split.classes.size(),
+                                 split.classes.size() == 1 ? "class" : "classes"));
   fmt::print("{}: {} dimensions, {} {}; {}\n", folder, dim_text(store), store.views().size(),
              store.views().size() == 1 ? "view" : "views", fmt::join(splits, ", "));
 }

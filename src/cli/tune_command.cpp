@@ -127,6 +127,9 @@ void TuneCommand::run() const {
   print_surrogates(result, tuning.grid);
   fmt::print("{}: {} {}\n", out, result.members.size(),
              result.members.size() == 1 ? "member" : "members");
+  if (result.members.size() > 1)
+    fmt::print("next: deepvoro evaluate {} --method {} --shots {} --pool {} --scheme guided\n",
+               store, method, plan.shape.shots, out);
 }
 
 }  // namespace

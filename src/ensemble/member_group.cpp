@@ -277,7 +277,7 @@ class GroupOf final : public FittedEnsemble::Group {
 
   static const ViewedSamples& needed_base(const GroupSource& source) {
     if (source.base == nullptr)
-      throw data_error(fmt::format("{} members need features of base classes",
+      throw data_error(fmt::format("{} members need features of base classes; give them as `base`",
                                    source.members.back().geometry.name()));
     return *source.base;
   }

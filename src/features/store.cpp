@@ -152,9 +152,10 @@ FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(fol
                     "'deepvoro store create'",
                     folder_.string()));
   if (!std::filesystem::exists(file, unreadable))
-    throw data_error(fmt::format(
-        "{}: does not exist, so {} is not a feature store; make one with 'deepvoro store create'",
-        where, folder_.string()));
+    throw data_error(fmt::format("{}: does not exist, so {} is not a feature store; make one with "
+                                 "'deepvoro store create'",
+                                 where, folder_.string()),
+                     ErrorCode::missing_file);
   const json document = read_json(file);
   if (!document.is_object() || document.value("format", json()) != "deepvoro-store")
     throw data_error(fmt::format("{}: \"format\" must be \"deepvoro-store\"", where));

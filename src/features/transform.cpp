@@ -216,7 +216,8 @@ TransformPlan::Complaint TransformPlan::explain(ElementType element, const std::
                   "which transformation {} takes beyond float32; choose another lambda, w or b",
                   transform_.id())
             : fmt::format(
-                  "so w*z + b is {:.6g}, which has no {}; use `signed`, a larger b or another "
+                  "so w*z + b is {:.6g}, which has no {}; use signed transformations (`signed`), a "
+                  "larger b or another "
                   "lambda",
                   y,
                   transform_.lambda == 0 ? "logarithm"

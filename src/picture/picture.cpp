@@ -50,7 +50,8 @@ Picture picture_from_pixels(Bitmap pixels, std::string name) {
 std::vector<Picture> pictures_at(const fs::path& path) {
   std::error_code unreadable;
   if (!fs::exists(path, unreadable))
-    throw data_error(fmt::format("{}: there is no such file or folder", path.string()));
+    throw data_error(fmt::format("{}: there is no such file or folder", path.string()),
+                     ErrorCode::missing_file);
   if (!fs::is_directory(path, unreadable))
     return {picture_from_file(path, path.filename().string())};
   std::vector<Picture> pictures;

@@ -111,6 +111,11 @@ void check_store(const FeatureStore& store, const Tuning& request) {
   check_members(store, kSplit, sample, std::string("method ") + name(request.method));
 }
 
+bool has_several_views(const FeatureStore& store, std::string_view network) {
+  return std::ranges::count(store.views(), network,
+                            [](const auto& view) { return network_of(view); }) > 1;
+}
+
 // Values in ascending order, so that ties go to the smaller one.
 Tuning normalised(const FeatureStore& store, Tuning request) {
   check(request);
@@ -128,7 +133,8 @@ Tuning normalised(const FeatureStore& store, Tuning request) {
     request.views = store.views();
     if (request.method == Method::plda)
       for (const std::string& network : store.networks())
-        request.views.push_back(view_of(network, kMeanView));
+        if (has_several_views(store, network))  // or the mean would be the view
+          request.views.push_back(view_of(network, kMeanView));
   }
   check_store(store, request);
   return request;

@@ -263,11 +263,13 @@ def test_errors_are_of_one_class_and_say_by_a_code_what_can_be_decided(tmp_path)
     assert issubclass(deepvoro.Error, ValueError) and "backquotes" in deepvoro.Error.__doc__
     with pytest.raises(deepvoro.Error) as raised:
         deepvoro.evaluate("data/quickdraw-that-is-not-there", "vd")
-    assert "\n" not in str(raised.value)
+    assert "\n" not in str(raised.value) and raised.value.code == "missing_file"
     with pytest.raises(deepvoro.Error) as raised:
         deepvoro.Classifier.load(tmp_path / "absent.dv")
     assert raised.value.code == "missing_file"
     store = deepvoro.create_store(tmp_path / "store", novel=(X, y))
+    with pytest.raises(TypeError, match=r"save\(file\)"):
+        pickle.dumps(deepvoro.Classifier.fit(store))
     deepvoro.Classifier.fit(store).save(tmp_path / "a.dv")
     whole = bytearray((tmp_path / "a.dv").read_bytes())
     whole[-1] ^= 1

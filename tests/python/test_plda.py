@@ -142,6 +142,15 @@ def test_tune_chooses_shrinkage_on_val_with_the_mean_view(store, deepvoro, tmp_p
     assert all([m[key] for key in parameters] == [best[key] for key in parameters] for m in members)
 
 
+def test_the_mean_of_one_view_is_that_view_and_no_member_of_its_own(deepvoro, tmp_path):
+    store = random_store(tmp_path / "store", 20, views=1)
+    out = tmp_path / "pool.json"
+    done = deepvoro("tune", store, "--method", "plda", "--shots", 1, "--episodes", 5, "--kappas", 1, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert {member["view"] for member in json.loads(out.read_text())["members"]} == set(view_names(1))
+    assert "--scheme guided" in done.stdout
+
+
 def base_store(tmp_path, labels, rows):
     """A split base as given, and a split novel that would do."""
     random = np.random.RandomState(0)

@@ -47,9 +47,9 @@ std::uint64_t head_length(std::span<const std::byte> bytes, const std::string& w
     length = length << 8U | std::to_integer<std::uint64_t>(bytes[i]);
   if (length > bytes.size() - kLengthBytes || length > kLargestHeader)
     throw data_error(
-        fmt::format("{}: claims a header of {} bytes in a file of {}; the file is truncated or not "
-                    "a .safetensors file",
-                    where, length, bytes.size()));
+        fmt::format("{}: is not a .safetensors file, or is truncated: it has {} bytes, and its "
+                    "header would have {}",
+                    where, bytes.size(), length));
   return length;
 }
 
