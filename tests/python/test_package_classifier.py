@@ -1,5 +1,6 @@
 """What the estimators compute is what a plain float64 computation gives, on any kind of array."""
 import copy
+import pickle
 
 import deepvoro
 import numpy as np

@@ -6,7 +6,7 @@ import pytest
 import reference
 from checks import assert_result_follows_from_scores, assert_scores_agree
 from reference import Store, Task
-from stores import random_store, write_store
+from stores import random_store, view_names, write_store
 
 MANY_ROWS = (40, 44)
 FEW_ROWS = (2, 3)  # 30 classes of these are fewer rows than most dimensions
