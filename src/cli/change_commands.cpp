@@ -11,6 +11,7 @@
 
 #include "classifier_options.hpp"
 #include "closest_word.hpp"
+#include "core/file_lock.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "episode_options.hpp"
@@ -50,6 +51,13 @@ void check_has_class(const std::string& where, std::span<const std::string> clas
   throw data_error(fmt::format("{}: has no class '{}'; {}", where, name,
                                meant ? fmt::format("did you mean '{}'?", *meant)
                                      : fmt::format("it has {}", listed(classes))));
+}
+
+// Two changes at once would lose one of them.
+FileLock locked(const std::string& classifier) {
+  return FileLock(classifier, [&] {
+    fmt::print(stderr, "waiting for another command that changes {}\n", classifier);
+  });
 }
 
 struct AddCommand {
@@ -93,6 +101,7 @@ void AddCommand::print_added(const Classifier& before, std::size_t count) const 
 }
 
 void AddCommand::run() {
+  const FileLock lock = locked(classifier);
   const Classifier fitted = Classifier::load(classifier);
   const bool store = pictures.size() == 1 && is_store(pictures.front());
   const Classifier grown = store ? with_store(fitted) : with_pictures(fitted);
@@ -107,6 +116,7 @@ struct RemoveCommand {
   unsigned threads = available_threads();
 
   void run() {
+    const FileLock lock = locked(classifier);
     const Classifier fitted = Classifier::load(classifier);
     check_has_class(classifier, fitted.classes(), class_name);
     const Classifier rest = fitted.without(class_name, threads);

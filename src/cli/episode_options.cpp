@@ -4,6 +4,8 @@
 
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
+#include <string>
 #include <system_error>
 
 #include "deepvoro/core/parallel.hpp"
@@ -21,6 +23,25 @@ CLI::Validator whole_number() {
           },
           ""};
 }
+
+namespace {
+
+CLI::Validator at_most_all_threads() {
+  return {[](std::string& text) -> std::string {
+            std::uint64_t value = 0;
+            const char* end = text.data() + text.size();
+            if (std::from_chars(text.data(), end, value).ptr != end || value <= most_threads())
+              return "";
+            fmt::print(stderr,
+                       "deepvoro: --threads {}: more than this machine can use; {} are used\n",
+                       text, most_threads());
+            text = std::to_string(most_threads());
+            return "";
+          },
+          ""};
+}
+
+}  // namespace
 
 EpisodePlan EpisodeOptions::resolved() const {
   EpisodePlan with_protocol = plan;
@@ -49,6 +70,7 @@ void add_threads_option(CLI::App& app, unsigned& threads) {
   threads = available_threads();
   app.add_option("--threads", threads, "threads; the result does not depend on it")
       ->check(whole_number())
+      ->transform(at_most_all_threads())
       ->capture_default_str();
 }
 

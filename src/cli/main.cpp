@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <initializer_list>
@@ -14,6 +15,8 @@
 #include "change_commands.hpp"
 #include "closest_word.hpp"
 #include "compare_command.hpp"
+#include "core/changed_files.hpp"
+#include "core/text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/version.hpp"
 #include "evaluate_command.hpp"
@@ -42,11 +45,8 @@ ExitCode exit_code(deepvoro::ErrorKind kind) {
   return internal_failure;
 }
 
-// One line, whatever file or class names it quotes.
-ExitCode complain(ExitCode code, std::string message) {
-  std::ranges::replace_if(
-      message, [](unsigned char c) { return c < ' ' || c == 0x7F; }, ' ');
-  fmt::print(stderr, "deepvoro: {}\n", message);
+ExitCode complain(ExitCode code, const std::string& message) {
+  fmt::print(stderr, "deepvoro: {}\n", deepvoro::as_text_line(message));
   return code;
 }
 
@@ -153,6 +153,7 @@ int run(int argc, char** argv) {
       if (argc == 1) show_help(program);
       return complain(wrong_usage, explain(program, error));
     }
+    deepvoro::throw_if_files_changed();
     return done;
   } catch (const deepvoro::Error& error) {
     return complain(exit_code(error.kind()), deepvoro::with_flags(error.what()));
@@ -167,6 +168,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // writing too much is an error like any other
   try {
     const int code = run(argc, argv);
     // What was printed may still wait to be written.

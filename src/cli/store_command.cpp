@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/json_text.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/features/import.hpp"
 #include "deepvoro/features/join.hpp"
@@ -142,7 +143,7 @@ json class_json(const ClassSize& size) {
 
 json info_json(const FeatureStore& store, const std::vector<SplitSummary>& splits) {
   json info{{"dim", dim_json(store)}, {"views", store.views()}, {"splits", json::object()}};
-  info["provenance"] = json::parse(store.provenance_json());
+  info["provenance"] = parse_json(store.provenance_json());
   std::uint64_t bytes = 0;
   for (const SplitSummary& split : splits) {
     bytes += split.bytes;
@@ -183,7 +184,7 @@ void print_info(const FeatureStore& store, const std::vector<SplitSummary>& spli
                split.classes, split.smallest.samples, split.largest.samples,
                fmt::format("{}", fmt::join(element_names(split), ", ")),
                readable_bytes(split.bytes));
-  fmt::print("\nprovenance  {}\n", json::parse(store.provenance_json()).dump(2));
+  fmt::print("\nprovenance  {}\n", parse_json(store.provenance_json()).dump(2));
 }
 
 void run(const InfoOptions& options) {

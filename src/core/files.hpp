@@ -1,15 +1,24 @@
 #pragma once
 
+#include <sys/types.h>
 #include <cstddef>
+
+#include <ctime>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/changed_files.hpp"
+#include "core/descriptor.hpp"
 
 namespace deepvoro {
 
-// A file mapped read-only into memory; the mapping lives as long as the object.
+// A file mapped read-only into memory; the mapping lives as long as the object. One that changes
+// meanwhile is a data error at the end of the next parallel loop or of a file that is written.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -21,16 +30,24 @@ class MappedFile {
   ~MappedFile();
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] std::filesystem::path path() const {
+    return path_ == nullptr ? std::filesystem::path() : *path_;
+  }
 
  private:
-  std::filesystem::path path_;
+  [[nodiscard]] bool has_changed() const;
+
+  std::unique_ptr<const std::filesystem::path> path_;  // stays where it is when this is moved
   std::span<const std::byte> bytes_;
+  std::pair<dev_t, ino_t> file_{};
+  timespec written_{};
+  MappingGuard guard_;
 };
 
 // A file that appears under its name whole or not at all: it is written under a temporary name in
-// the same folder and renamed by commit(). Without commit() the temporary file is removed. What is
-// no regular file, such as a pipe or a terminal, is written directly.
+// the same folder and renamed by commit(), after which it outlives a loss of power. Without
+// commit() the temporary file is removed, at the latest when the same file is written again. What
+// is no regular file, such as a pipe or a terminal, is written directly.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -43,11 +60,14 @@ class AtomicFile {
   void commit();
 
  private:
+  void flush();
+  void write_now(std::span<const std::byte> bytes);
   [[noreturn]] void fail(const char* doing) const;
 
   std::filesystem::path path_;
   std::filesystem::path temporary_;  // empty: written directly, or done
-  std::ofstream stream_;
+  Descriptor file_;
+  std::vector<std::byte> waiting_;  // to be written with what comes next
 };
 
 // A small text file read whole; a file above `limit` bytes is refused.

@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
-// All text becomes JSON here: the parser is a large template, compiled once.
+// All text becomes JSON here: the parser is a large template, compiled once, and text from
+// elsewhere may be nested so deeply that a stack would overflow, or have a key twice; such text
+// counts as broken.
 namespace deepvoro {
 
 // A JSON file, with a data error that names the file and the place when it is broken.

@@ -10,7 +10,10 @@
 #include <functional>
 #include <limits>
 #include <mutex>
+#include <system_error>
 #include <thread>
+
+#include "core/changed_files.hpp"
 
 namespace deepvoro {
 
@@ -20,6 +23,12 @@ unsigned available_threads() {
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
     return static_cast<unsigned>(std::max(1, CPU_COUNT(&allowed)));
   return std::max(1U, std::thread::hardware_concurrency());
+}
+
+unsigned most_threads() {
+  constexpr unsigned per_core = 4;
+  constexpr unsigned anywhere = 64;
+  return std::max(anywhere, per_core * available_threads());
 }
 
 namespace {
@@ -45,10 +54,7 @@ class Team {
   // Runs work(0) here and work(1) to work(workers - 1) on other threads, and waits for all.
   void run(unsigned workers, const std::function<void(unsigned)>& work) {
     const std::scoped_lock lock(guard_);
-    for (; threads_ + 1 < workers; ++threads_)
-      std::thread([this, worker = threads_ + 1, seen = call_.load()] {
-        serve(worker, seen);
-      }).detach();
+    workers = std::min(workers, grown_to(workers));
     work_ = &work;
     running_ = workers - 1;
     call_ = ((call_ >> kCountBits) + 1) << kCountBits | workers;
@@ -61,6 +67,19 @@ class Team {
 
  private:
   static constexpr unsigned kCountBits = 16;
+
+  // How many workers there are when no more than `wanted` are needed: fewer where the system
+  // refuses further threads. A loop needs none but its own.
+  unsigned grown_to(unsigned wanted) {
+    try {
+      for (; threads_ + 1 < wanted; ++threads_)
+        std::thread([this, worker = threads_ + 1, seen = call_.load()] {
+          serve(worker, seen);
+        }).detach();
+    } catch (const std::system_error&) {
+    }
+    return threads_ + 1;
+  }
 
   template <class T>
   static void wait_while(const std::atomic<T>& value, T old) {
@@ -140,6 +159,7 @@ void parallel_for(unsigned threads, std::size_t count, std::size_t grain,
     work(0);
   else
     team().run(useful, work);
+  if (!Team::inside_team) throw_if_files_changed();
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -12,6 +12,14 @@ std::string lower_case(std::string text) {
   return text;
 }
 
+std::string as_text_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
+  using nlohmann::json;
+  const std::string valid = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+  return json::parse(valid).get<std::string>();
+}
+
 bool is_text_line(const std::string& text) {
   if (std::ranges::any_of(text, [](unsigned char c) { return std::iscntrl(c) != 0; })) return false;
   try {

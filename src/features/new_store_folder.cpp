@@ -1,8 +1,10 @@
 #include "new_store_folder.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "core/changed_files.hpp"
+#include "core/temporary_name.hpp"
 #include "deepvoro/core/error.hpp"
 
 namespace deepvoro {
@@ -23,14 +25,19 @@ fs::path free_name(const fs::path& name) {
 
 }  // namespace
 
-NewStoreFolder::NewStoreFolder(const fs::path& name)
-    : final_(free_name(name)), temporary_(final_.string() + fmt::format(".{}.part", ::getpid())) {
-  std::error_code error;
-  fs::remove_all(temporary_, error);
-  if (!fs::create_directory(temporary_, error))
-    throw data_error(
-        fmt::format("{}: cannot be created; does the folder {} exist and may you write there?",
-                    final_.string(), fs::absolute(final_).parent_path().string()));
+NewStoreFolder::NewStoreFolder(const fs::path& name) : final_(free_name(name)) {
+  remove_leftovers(final_);
+  do {
+    temporary_ = temporary_name(final_);
+    std::error_code error;
+    if (!fs::create_directory(temporary_, error)) {
+      temporary_.clear();
+      throw data_error(
+          fmt::format("{}: cannot be created; does the folder {} exist and may you write there?",
+                      final_.string(), fs::absolute(final_).parent_path().string()));
+    }
+    lock_ = Descriptor(::open(temporary_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  } while (!lock_ || !lock_temporary(lock_.number()));
 }
 
 NewStoreFolder::~NewStoreFolder() {
@@ -39,6 +46,7 @@ NewStoreFolder::~NewStoreFolder() {
 }
 
 void NewStoreFolder::commit() {
+  throw_if_files_changed();
   std::error_code error;
   fs::rename(temporary_, final_, error);
   if (error)

@@ -2,10 +2,13 @@
 
 #include <filesystem>
 
+#include "core/descriptor.hpp"
+
 namespace deepvoro {
 
 // The folder of a store to be made, which takes its final name when it is complete and is removed
-// when it never is. Throws a usage error where the name is taken.
+// when it never is, at the latest when another of that name is made. Throws a usage error where the
+// name is taken.
 class NewStoreFolder {
  public:
   explicit NewStoreFolder(const std::filesystem::path& name);
@@ -21,6 +24,7 @@ class NewStoreFolder {
  private:
   std::filesystem::path final_;
   std::filesystem::path temporary_;
+  Descriptor lock_;
 };
 
 }  // namespace deepvoro
