@@ -145,6 +145,22 @@ TEST(VoronoiDiagram, TakesNewCentersInTheSameMemory) {
   EXPECT_EQ(cell_at(diagram, std::array{1.0, 1.0}), 1U);
 }
 
+TEST(VoronoiDiagram, ForgetsTheProductsOfFormerCenters) {
+  VoronoiDiagram diagram(random_points(20, 70, 7).view());
+  diagram.use_products();
+  const Matrix<double> centers = random_points(20, 70, 8);
+  Matrix<double>& taken = diagram.reshaped(20, 70);
+  for (std::size_t k = 0; k < 20; ++k) std::ranges::copy(centers.view()[k], taken.row(k));
+  const Matrix<double> queries = random_points(3, 70, 9);
+  Matrix<double> distances(20, 3);
+  diagram.distances(queries.view(), distances.view());
+  for (std::size_t q = 0; q < 3; ++q) {
+    const auto expected = plain_distances(centers, queries.view()[q]);
+    for (std::size_t k = 0; k < 20; ++k)
+      EXPECT_NEAR(distances.row(k)[q], static_cast<double>(expected[k]), 1e-12);
+  }
+}
+
 TEST(Influence, RefusesAlphaZeroAndNotFinite) {
   for (const double alpha : {0.0, -0.0, std::nan(""), HUGE_VAL, -HUGE_VAL})
     expect_error(ErrorKind::usage, {"`alpha`"}, [&] { (void)Influence(alpha); });

@@ -168,7 +168,7 @@ TEST(RowTransformer, GivesPartsOfARowAsTheyStandInTheWhole) {
     const TransformedView view(rows, transform);
     const std::vector<double> whole = view.row<double>(1);
     const std::vector<float> narrow = view.row<float>(1);
-    for (const std::size_t begin : {0U, 16U, 32U})
+    for (const std::size_t begin : {0U, 5U, 16U, 20U, 32U})
       for (std::size_t i = 0; i < 16; ++i) {
         EXPECT_EQ(view.columns<double>(1, begin, 16)[i], whole[begin + i]);
         EXPECT_EQ(view.columns<float>(1, begin, 16)[i], narrow[begin + i]);
