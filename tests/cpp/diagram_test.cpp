@@ -146,7 +146,7 @@ TEST(VoronoiDiagram, TakesNewCentersInTheSameMemory) {
 }
 
 TEST(VoronoiDiagram, ForgetsTheProductsOfFormerCenters) {
-  VoronoiDiagram diagram(random_points(20, 70, 7).view());
+  VoronoiDiagram<double> diagram(random_points(20, 70, 7));
   diagram.use_products();
   const Matrix<double> centers = random_points(20, 70, 8);
   Matrix<double>& taken = diagram.reshaped(20, 70);
