@@ -20,6 +20,7 @@
 #include "features/json_fields.hpp"
 #include "features/representation.hpp"
 #include "features/transformed_rows.hpp"
+#include "measured_temperature.hpp"
 #include "statistics_json.hpp"
 
 namespace deepvoro {
@@ -305,6 +306,7 @@ ordered_json describe(const BackboneStatistics& statistics) {
                            {"dim", statistics.dim()},
                            {"network", statistics.network_sha256},
                            {"spaces", spaces},
+                           {"temperature", statistics.temperature},
                            {"classes", statistics.classes},
                            {"samples", statistics.samples},
                            {"views", statistics.views}};
@@ -358,6 +360,8 @@ BackboneStatistics statistics_of(const json& description, const ArrayReader& rea
       one.fail("exponent", fmt::format("must be {}", kPointExponents[e]));
     statistics.spaces[e] = space_of(one, dim, read, where);
   }
+  statistics.temperature = fields.number("temperature");
+  if (!(statistics.temperature > 0)) fields.fail("temperature", "must be above 0");
   const json views = description.value("views", json());
   if (!views.is_array()) fields.fail("views", "is not a list");
   for (const json& view : views) {
@@ -393,6 +397,13 @@ BackboneStatistics BackboneStatistics::of(std::span<const FeatureStore> stores,
                                 .views = {views.begin(), views.end()}};
   for (std::size_t e = 0; e < kPointExponents.size(); ++e)
     statistics.spaces[e] = space_of(rows, dim, kPointExponents[e], origin);
+  const Representation usual(kPointExponents.front());
+  statistics.temperature = measured_temperature(
+      {.dim = dim,
+       .by_class = rows.samples_by_class(),
+       .read = [&](std::size_t sample,
+                   double* out) { rows.represented(sample, usual, origin, out); }},
+      statistics);
   if (plda) statistics.plda = plda_of(rows, dim, *plda, origin);
   return statistics;
 }

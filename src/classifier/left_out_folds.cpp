@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "deepvoro/classifier/calibration.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "heads/class_means.hpp"
 
@@ -14,12 +13,13 @@ namespace {
 constexpr std::size_t kFolds = 5;
 // More would cost much and sharpen the temperature no further.
 constexpr std::size_t kMostSamples = 2000;
-constexpr TemperatureRange kTemperatureRange{0.02, 0.6};
 constexpr double kUsualTemperatureWeight = 8;
 
-// What suits photographs with so many samples of each class.
-double usual_temperature(double shots) {
-  return 0.07 + 0.025 / shots;
+// The part of the temperature of one sample of each class that suits so many samples.
+double cooled(double shots) {
+  constexpr double of_many = 0.07;
+  constexpr double of_few = 0.025;
+  return (of_many + of_few / shots) / (of_many + of_few);
 }
 
 double harmonic_mean(std::span<const std::size_t> counts) {
@@ -114,9 +114,11 @@ class Folds {
 
 }  // namespace
 
-LeftOutScores leave_out(const LabelledPoints& support, double usual_variance, unsigned threads) {
+LeftOutScores leave_out(const LabelledPoints& support, double usual_variance,
+                        double usual_temperature, unsigned threads) {
   const double shots = harmonic_mean(class_counts(support.labels, support.classes));
-  LeftOutScores result{.samples = {}, .scores = {}, .temperature = usual_temperature(shots)};
+  LeftOutScores result{
+      .samples = {}, .scores = {}, .temperature = usual_temperature * cooled(shots)};
   if (support.classes < 2 || support.labels.size() == support.classes) return result;
 
   const std::vector<std::size_t> some = samples_that_take_part(support);
@@ -146,12 +148,12 @@ LeftOutScores leave_out(const LabelledPoints& support, double usual_variance, un
 
   const auto most =
       static_cast<double>(std::min(kFolds, *std::ranges::max_element(folds.counts())));
-  const double usual =
-      usual_temperature(std::max(1.0, harmonic_mean(folds.counts()) * (1 - 1 / most)));
+  const double fewer = cooled(std::max(1.0, harmonic_mean(folds.counts()) * (1 - 1 / most)));
+  const double usual = usual_temperature * fewer;
   const MatrixView<const double> scores = std::as_const(result.scores).view();
   result.temperature =
       best_temperature(scores, truth, {usual, kUsualTemperatureWeight}, kTemperatureRange) *
-      usual_temperature(shots) / usual;
+      cooled(shots) / fewer;
   result.cost = negative_log_likelihood(
       scores, truth, best_temperature(scores, truth, {usual, 0}, kTemperatureRange));
   return result;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/matrix.hpp"
+#include "deepvoro/classifier/calibration.hpp"
 #include "geometry/ridge.hpp"
 
 namespace deepvoro {
@@ -17,8 +18,12 @@ struct LeftOutScores {
   double cost = 0;                   // minus the logarithm of the samples' likelihood, at best
 };
 
+// Where temperatures are looked for.
+inline constexpr TemperatureRange kTemperatureRange{0.02, 0.6};
+
 // Sample j of a class is left out in fold j mod 5. Of many samples some of each class take part.
+// `usual_temperature` is that of one sample of each class, before any are left out.
 [[nodiscard]] LeftOutScores leave_out(const LabelledPoints& support, double usual_variance,
-                                      unsigned threads);
+                                      double usual_temperature, unsigned threads);
 
 }  // namespace deepvoro

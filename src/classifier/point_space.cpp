@@ -13,7 +13,6 @@ namespace {
 
 // With so many classes, half of the mean of the classes is taken off.
 constexpr double kHalfCentred = 5;
-constexpr std::size_t kSampleGrain = 8;
 
 BackboneSpace backbone_space_of(double exponent, const BackboneStatistics* statistics) {
   const auto found = std::ranges::find(kPointExponents, exponent);
@@ -33,71 +32,66 @@ void represent(const Representation& representation, ViewRows views, std::size_t
 
 }  // namespace
 
-PointSpace::PointSpace(double exponent, const BackboneStatistics* statistics)
-    : representation_(exponent), space_(backbone_space_of(exponent, statistics)) {}
-
-Matrix<double> PointSpace::fit(const ViewedSamples& support, unsigned threads) {
-  Matrix<double> points(support.labels.size(), support.rows.front().cols());
-  parallel_for(threads, points.rows(), kSampleGrain,
+Matrix<double> represented(const Representation& representation, ViewRows views, unsigned threads) {
+  Matrix<double> samples(views.front().rows(), views.front().cols());
+  constexpr std::size_t rows_at_once = 8;
+  parallel_for(threads, samples.rows(), rows_at_once,
                [&](std::size_t begin, std::size_t end, unsigned) {
-                 for (std::size_t i = begin; i < end; ++i) map(support.rows, i, points.row(i));
+                 for (std::size_t i = begin; i < end; ++i)
+                   represent(representation, views, i, samples.row(i));
                });
-  std::vector<std::vector<const double*>> by_class(support.classes);
-  for (std::size_t i = 0; i < points.rows(); ++i)
-    by_class[support.labels[i]].push_back(points.row(i));
-  center_.assign(points.stride(), 0);
-  std::vector<double> mean(points.stride());
+  return samples;
+}
+
+std::vector<double> represented(const Representation& representation, ViewRows views,
+                                std::size_t row) {
+  std::vector<double> sample(padded(views.front().cols()));
+  represent(representation, views, row, sample.data());
+  return sample;
+}
+
+PointSpace::PointSpace(double exponent, const BackboneStatistics* statistics)
+    : space_(backbone_space_of(exponent, statistics)) {}
+
+void PointSpace::fit(Matrix<double>& samples, std::span<const std::size_t> labels,
+                     std::size_t classes) {
+  std::vector<std::vector<const double*>> by_class(classes);
+  for (std::size_t i = 0; i < samples.rows(); ++i) {
+    make_even(samples.row(i));
+    by_class[labels[i]].push_back(samples.row(i));
+  }
+  center_.assign(samples.stride(), 0);
+  std::vector<double> mean(samples.stride());
   for (const auto& of_class : by_class) {
     kernels::mean(kernels::active(), of_class.data(), of_class.size(), mean.size(), mean.data());
     kernels::accumulate(kernels::active(), mean.data(), mean.size(), center_.data());
   }
   // That is, of the mean of the classes the part classes/(classes + 5).
-  for (double& value : center_) value /= static_cast<double>(support.classes) + kHalfCentred;
-  for (std::size_t i = 0; i < points.rows(); ++i) centre(points.row(i));
-  return points;
+  for (double& value : center_) value /= static_cast<double>(classes) + kHalfCentred;
+  for (std::size_t i = 0; i < samples.rows(); ++i) centre(samples.row(i));
 }
 
-std::vector<double> PointSpace::point(ViewRows views, std::size_t row) const {
-  std::vector<double> point(center_.size());
-  map(views, row, point.data());
-  centre(point.data());
-  return point;
+void PointSpace::place(double* sample) const {
+  make_even(sample);
+  centre(sample);
 }
 
-void PointSpace::centre(double* point) const {
-  for (std::size_t i = 0; i < center_.size(); ++i) point[i] -= center_[i];
-  to_unit(point, center_.size());
+void PointSpace::make_even(double* sample) const {
+  space_.take_off_mean(sample);
+  space_.shrink(sample);
 }
 
-void PointSpace::map(ViewRows views, std::size_t row, double* out) const {
-  represent(representation_, views, row, out);
-  space_.take_off_mean(out);
-  space_.shrink(out);
+void PointSpace::centre(double* sample) const {
+  for (std::size_t i = 0; i < center_.size(); ++i) sample[i] -= center_[i];
+  to_unit(sample, center_.size());
 }
 
 PlainSpace::PlainSpace(const BackboneStatistics* statistics)
-    : representation_(kPointExponents.front()),
-      space_(backbone_space_of(kPointExponents.front(), statistics)) {}
+    : space_(backbone_space_of(kPointExponents.front(), statistics)) {}
 
-Matrix<double> PlainSpace::points(ViewRows views, unsigned threads) const {
-  Matrix<double> points(views.front().rows(), views.front().cols());
-  parallel_for(threads, points.rows(), kSampleGrain,
-               [&](std::size_t begin, std::size_t end, unsigned) {
-                 for (std::size_t i = begin; i < end; ++i) map(views, i, points.row(i));
-               });
-  return points;
-}
-
-std::vector<double> PlainSpace::point(ViewRows views, std::size_t row) const {
-  std::vector<double> point(padded(views.front().cols()));
-  map(views, row, point.data());
-  return point;
-}
-
-void PlainSpace::map(ViewRows views, std::size_t row, double* out) const {
-  represent(representation_, views, row, out);
-  space_.shrink(out);
-  to_unit(out, padded(views.front().cols()));
+void PlainSpace::place(double* sample, std::size_t dim) const {
+  space_.shrink(sample);
+  to_unit(sample, padded(dim));
 }
 
 }  // namespace deepvoro

@@ -15,41 +15,42 @@ namespace deepvoro {
 // The same samples in several views, [samples x dim] each.
 using ViewRows = std::span<const MatrixView<const float>>;
 
-// Samples as points of unit length around the classes of a support: represented, made even by what
+// Every sample represented as one point; out: [samples x dim].
+[[nodiscard]] Matrix<double> represented(const Representation& representation, ViewRows views,
+                                         unsigned threads);
+// One of them, a padded row.
+[[nodiscard]] std::vector<double> represented(const Representation& representation, ViewRows views,
+                                              std::size_t row);
+
+// Represented samples as points of unit length around the classes of a support: made even by what
 // is known of the network, and centred.
 class PointSpace {
  public:
   // Not centred yet. `statistics` may be nullptr.
   PointSpace(double exponent, const BackboneStatistics* statistics);
 
-  // Centres the space on the classes of the support, and gives its points.
-  [[nodiscard]] Matrix<double> fit(const ViewedSamples& support, unsigned threads);
+  // Centres the space on the classes of represented samples, and places these in it.
+  void fit(Matrix<double>& samples, std::span<const std::size_t> labels, std::size_t classes);
   // A padded row.
-  [[nodiscard]] std::vector<double> point(ViewRows views, std::size_t row) const;
+  void place(double* sample) const;
 
  private:
-  void centre(double* point) const;
-  // Represented and made even; out: padded(dim) elements.
-  void map(ViewRows views, std::size_t row, double* out) const;
+  void make_even(double* sample) const;
+  void centre(double* sample) const;
 
-  Representation representation_;
   BackboneSpace space_;
   std::vector<double> center_;
 };
 
-// Samples as points that keep what they have in common, which says how strange they are: with the
-// usual exponent, of unit length, neither mean nor center taken off.
+// Represented samples as points that keep what they have in common, which says how strange they
+// are: with the usual exponent, of unit length, neither mean nor center taken off.
 class PlainSpace {
  public:
   explicit PlainSpace(const BackboneStatistics* statistics);
 
-  [[nodiscard]] Matrix<double> points(ViewRows views, unsigned threads) const;
-  [[nodiscard]] std::vector<double> point(ViewRows views, std::size_t row) const;
+  void place(double* sample, std::size_t dim) const;
 
  private:
-  void map(ViewRows views, std::size_t row, double* out) const;
-
-  Representation representation_;
   BackboneSpace space_;
 };
 

@@ -50,10 +50,12 @@ Calibration chosen_by_leaving_out(const ViewedSamples& support,
   best.left_out.resize(support.labels.size());
   double cost_of_usual = 0;
   for (const double exponent : kPointExponents) {
-    const Matrix<double> points = PointSpace(exponent, statistics).fit(support, threads);
+    Matrix<double> points = represented(Representation(exponent), support.rows, threads);
+    PointSpace(exponent, statistics).fit(points, support.labels, support.classes);
     const std::vector<const double*> pointers = pointers_to(points);
-    const LeftOutScores left_out = leave_out(
-        {pointers, support.labels, support.classes, points.cols()}, kUsualVariance, threads);
+    const LeftOutScores left_out =
+        leave_out({pointers, support.labels, support.classes, points.cols()}, kUsualVariance,
+                  statistics == nullptr ? kUsualTemperature : statistics->temperature, threads);
     const bool is_usual = exponent == kPointExponents.front();
     if (is_usual)
       cost_of_usual = left_out.cost;
@@ -88,9 +90,15 @@ struct RidgeVoronoi::State {
                         "number of rows",
                         dim));
   }
+  [[nodiscard]] std::vector<double> point_of(ViewRows samples, std::size_t row) const {
+    std::vector<double> point = represented(representation, samples, row);
+    space.place(point.data());
+    return point;
+  }
   [[nodiscard]] Answer answer(ViewRows queries, std::size_t row) const {
-    const std::vector<double> point = space.point(queries, row);
-    const std::vector<double> plain = plain_space.point(queries, row);
+    const std::vector<double> point = point_of(queries, row);
+    std::vector<double> plain = represented(plain_representation, queries, row);
+    plain_space.place(plain.data(), dim);
     const ClassMeans& means = distances.means();
     Answer answer{.ridge = std::vector<double>(means.classes()),
                   .nearness = std::vector<double>(means.classes()),
@@ -105,6 +113,8 @@ struct RidgeVoronoi::State {
   std::size_t views;
   std::size_t dim;
   Calibration calibration;
+  Representation representation;
+  Representation plain_representation;
   PointSpace space;
   PlainSpace plain_space;
   RelativeDistances distances;
@@ -127,10 +137,15 @@ RidgeVoronoi::RidgeVoronoi(const ViewedSamples& support, const BackboneStatistic
   const bool is_new = !known;
   Calibration calibration =
       is_new ? chosen_by_leaving_out(support, statistics, threads) : *std::move(known);
+  const Representation representation(calibration.exponent);
+  const Representation plain_representation(kPointExponents.front());
   PointSpace space(calibration.exponent, statistics);
   PlainSpace plain_space(statistics);
-  const Matrix<double> points = space.fit(support, threads);
-  const Matrix<double> plain_points = plain_space.points(support.rows, threads);
+  Matrix<double> points = represented(representation, support.rows, threads);
+  Matrix<double> plain_points = represented(plain_representation, support.rows, threads);
+  space.fit(points, support.labels, support.classes);
+  for (std::size_t i = 0; i < plain_points.rows(); ++i)
+    plain_space.place(plain_points.row(i), plain_points.cols());
   const std::vector<const double*> pointers = pointers_to(points);
   const std::vector<const double*> plain_pointers = pointers_to(plain_points);
   const LabelledPoints labelled{pointers, support.labels, support.classes, points.cols()};
@@ -140,8 +155,9 @@ RidgeVoronoi::RidgeVoronoi(const ViewedSamples& support, const BackboneStatistic
   std::optional<BalancedRidge> ridge;
   if (support.classes > 1) ridge.emplace(labelled, threads);
   state_ = std::make_shared<const State>(
-      State{support.rows.size(), points.cols(), std::move(calibration), std::move(space),
-            std::move(plain_space), std::move(distances), std::move(ridge)});
+      State{support.rows.size(), points.cols(), std::move(calibration), representation,
+            plain_representation, std::move(space), std::move(plain_space), std::move(distances),
+            std::move(ridge)});
 }
 
 std::size_t RidgeVoronoi::classes() const {
@@ -179,10 +195,10 @@ std::vector<double> RidgeVoronoi::point_distances(
   const std::vector<MatrixView<const float>> rows = as_rows(query);
   state_->check_views(rows);
   state_->check_views(samples);
-  const std::vector<double> point = state_->space.point(rows, 0);
+  const std::vector<double> point = state_->point_of(rows, 0);
   std::vector<double> distances(samples.front().rows());
   for (std::size_t i = 0; i < distances.size(); ++i) {
-    const std::vector<double> other = state_->space.point(samples, i);
+    const std::vector<double> other = state_->point_of(samples, i);
     kernels::squared_distances(kernels::active(), point.data(), other.data(), other.size(), 1,
                                other.size(), &distances[i]);
     distances[i] = std::sqrt(distances[i]);

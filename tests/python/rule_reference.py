@@ -106,8 +106,26 @@ def smallest(cost, low=COOLEST, high=HOTTEST):
     return grid[int(np.argmin([cost(t) for t in grid]))]
 
 
-def usual_temperature(shots):
-    return 0.07 + 0.025 / shots
+def usual_temperature(shots, of_one=0.095):
+    """`of_one`: with one picture of each class, which belongs to the network."""
+    return of_one / 0.095 * (0.07 + 0.025 / shots)
+
+
+def measured_temperature(views, labels, statistics):
+    """With one picture of each class of a network, from pictures of known classes."""
+    classes = [np.flatnonzero(labels == k) for k in range(labels.max() + 1)]
+    classes = [rows for rows in classes if len(rows) > 1]
+    scores, truth = [], []
+    for draw in range(40):
+        random = np.random.RandomState(draw)
+        chosen = random.permutation(len(classes))[:10]
+        drawn = [classes[c][random.permutation(len(classes[c]))] for c in chosen]
+        rule = Rule([view[[rows[0] for rows in drawn]] for view in views], np.arange(len(chosen)), statistics)
+        for k, rows in enumerate(drawn):
+            scores.append(rule.scores([view[rows[1:6]] for view in views]))
+            truth += [k] * len(scores[-1])
+    scores = np.concatenate(scores)
+    return max(0.095, smallest(lambda t: likelihood_cost(scores, np.array(truth), t)))
 
 
 def cross_validated(z, labels, classes):
@@ -131,8 +149,9 @@ class Rule:
     (the pictures that could be left out), left_out_scores; `thresholds` by the share of known pictures to be given up.
     """
 
-    def __init__(self, views, labels, statistics=None, exponents=EXPONENTS):
+    def __init__(self, views, labels, statistics=None, exponents=EXPONENTS, temperature_of_one=0.095):
         self.statistics = statistics
+        self.temperature_of_one = temperature_of_one
         labels = np.asarray(labels)
         self.labels, self.classes = labels, int(labels.max()) + 1
         self.counts = np.bincount(labels, minlength=self.classes)
@@ -159,19 +178,20 @@ class Rule:
         m = class_means(z, self.labels, self.classes).mean(axis=0)
         z = self._centred(z, m)
         harmonic = self.classes / (1.0 / self.counts).sum()
-        found = {"exponent": exponent, "z": z, "m": m, "cost": 0.0, "temperature": usual_temperature(harmonic),
+        found = {"exponent": exponent, "z": z, "m": m, "cost": 0.0, "temperature": usual_temperature(harmonic, self.temperature_of_one),
                  "left_out": np.zeros(0, dtype=int), "scores": np.zeros((0, self.classes))}
         if self.counts.max() == 1 or self.classes == 1:
             return found
         scores, which = cross_validated(z, self.labels, self.classes)
         truth = self.labels[which]
-        usual = usual_temperature(max(1.0, harmonic * (1 - 1 / min(5, self.counts.max()))))
+        fewer = max(1.0, harmonic * (1 - 1 / min(5, self.counts.max())))
+        usual = usual_temperature(fewer, self.temperature_of_one)
 
         def cost(t):
             return likelihood_cost(scores, truth, t)
 
         warmth = smallest(lambda t: cost(t) + 4 * math.log(t / usual) ** 2)
-        found.update(temperature=warmth * usual_temperature(harmonic) / usual, cost=cost(smallest(cost)),
+        found.update(temperature=warmth * usual_temperature(harmonic) / usual_temperature(fewer), cost=cost(smallest(cost)),
                      left_out=which, scores=scores)
         return found
 

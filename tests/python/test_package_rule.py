@@ -23,7 +23,7 @@ def features(sizes, dim=48, views=1, seed=0, signed=False, spread=0.6):
     return [(view if signed else np.maximum(view, 0)).astype(np.float16).astype(np.float32) for view in found], labels
 
 
-def write_statistics(path, dim, seed=3, directions=7):
+def write_statistics(path, dim, seed=3, directions=7, temperature=0.13):
     """A statistics file with any numbers, and what the reference takes for it."""
     random = np.random.RandomState(seed)
     tensors, spaces, statistics = {}, [], {}
@@ -34,7 +34,7 @@ def write_statistics(path, dim, seed=3, directions=7):
         tensors[f"points-{exponent}"] = np.vstack([mean[None], axes])
         spaces.append({"exponent": exponent, "shrinkage": shrinkage.tolist()})
         statistics[exponent] = mean, axes.T, shrinkage
-    description = {"format": "deepvoro-statistics", "version": 2, "dim": dim, "network": "", "spaces": spaces,
+    description = {"format": "deepvoro-statistics", "version": 2, "dim": dim, "network": "", "spaces": spaces, "temperature": temperature,
                    "classes": 5, "samples": 50, "views": ["any"]}
     safetensors.write_hashed(path, tensors, description)
     return path, statistics
@@ -70,7 +70,7 @@ def test_every_number_of_the_rule(case, statistics):
     queries, _ = features(**{**case, "sizes": (8,) * 5}, seed=1)
     file, known = statistics(views[0].shape[1])
     model = package.DeepVoroClassifier(views=len(views), statistics=file).fit(np.hstack(views), labels)
-    wanted = Rule(views, labels, known)
+    wanted = Rule(views, labels, known, temperature_of_one=0.13 if known else 0.095)
     X = np.hstack(queries)
     assert model.exponent_ == wanted.exponent
     scores, distances = wanted.scores(queries), wanted.distances(queries)

@@ -151,14 +151,36 @@ def test_the_space_of_points_is_that_of_base_classes(deepvoro, backbone, tmp_pat
         np.testing.assert_allclose(directions @ covariance @ directions.T, np.diag(variances[:128]), atol=2e-3 * variances[0])
 
 
+def known_spaces(description, tensors, prefix=""):
+    """As the reference takes them."""
+    arrays = {space["exponent"]: tensors[f"{prefix}points-{space['exponent']}"] for space in description["spaces"]}
+    return {space["exponent"]: (arrays[space["exponent"]][0], arrays[space["exponent"]][1:].T, space["shrinkage"])
+            for space in description["spaces"]}
+
+
+def test_the_temperature_is_measured_on_base_classes(deepvoro, backbone, tmp_path):
+    model, _ = backbone
+    found = []
+    for dim in (5, 60):
+        store = make_store(tmp_path / f"store{dim}", dim=dim)
+        assert deepvoro("backbone", "statistics", model, "--from", store).returncode == 0
+        description, tensors = read(model.with_suffix(".statistics"))
+        rows = [np.load(store / f"base/{view}.npy") for view in VIEWS]
+        temperature = rule_reference.measured_temperature(
+            rows, np.load(store / "base/labels.npy"), known_spaces(description, tensors))
+        np.testing.assert_allclose(description["temperature"], temperature, rtol=1e-5)
+        found.append(temperature)
+    assert found[0] > 0.1 and found[1] == 0.095  # many dimensions make it easy; it is never below the usual one
+
+
 def test_a_store_with_base_classes_has_its_own_statistics(deepvoro, tmp_path):
     store, file = make_store(tmp_path / "store"), tmp_path / "fitted.dv"
     done = deepvoro("fit", store, "--split", "novel", "--out", file)
     assert done.returncode == 0 and "with statistics" in done.stdout, done
     description, tensors = read(file)
-    known = {space["exponent"]: (tensors[f".points-{space['exponent']}"][0], tensors[f".points-{space['exponent']}"][1:].T,
-                                 space["shrinkage"]) for space in description["statistics"]["spaces"]}
-    wanted = rule_reference.Rule([tensors[view] for view in VIEWS], labels_of(description), known)
+    known = known_spaces(description["statistics"], tensors, ".")
+    wanted = rule_reference.Rule([tensors[view] for view in VIEWS], labels_of(description), known,
+                                 temperature_of_one=description["statistics"]["temperature"])
     queries = make_store(tmp_path / "queries", {"any": 30}, seed=7)
     asked = [np.load(queries / f"novel/{view}.npy") for view in VIEWS]
     _, _, actual = rows_of_csv(deepvoro("predict", file, queries, "--split", "novel").stdout)
@@ -183,6 +205,7 @@ def test_several_stores_are_one(deepvoro, backbone, tmp_path):
         assert deepvoro("backbone", "statistics", model, "--plda", "--from", *stores).returncode == 0
         files.append(read(model.with_suffix(".statistics")))
     (first, first_tensors), (second, second_tensors) = files
+    np.testing.assert_allclose(first.pop("temperature"), second.pop("temperature"), rtol=0.3)  # other draws
     for ours, theirs in zip(first.pop("spaces"), second.pop("spaces")):
         np.testing.assert_allclose(ours["shrinkage"], theirs["shrinkage"], rtol=1e-9, atol=1e-12)
     assert first == second

@@ -20,6 +20,9 @@ namespace deepvoro {
 // ridge-vd). The first is the usual one.
 inline constexpr std::array kPointExponents{0.75, 0.5};
 
+// The temperature that suits one sample of each class where nothing is known of the network.
+inline constexpr double kUsualTemperature = 0.095;
+
 // One two-covariance model of the rows of all views together, which serves any view. Its axes are
 // scaled to be at most 1, which does not affect points of one length.
 struct DEEPVORO_API PldaStatistics {
@@ -37,8 +40,9 @@ struct DEEPVORO_API PldaStatistics {
 // whatever file they come.
 struct DEEPVORO_API BackboneStatistics {
   std::array<SpaceStatistics, kPointExponents.size()> spaces;  // of each exponent
-  std::optional<PldaStatistics> plda = {};                     // of dim * dim numbers
-  std::string network_sha256;  // of the model file; empty where it is not known
+  double temperature = kUsualTemperature;   // of ridge_vd, with one sample of each class
+  std::optional<PldaStatistics> plda = {};  // of dim * dim numbers
+  std::string network_sha256;               // of the model file; empty where it is not known
   std::size_t classes = 0;
   std::size_t samples = 0;         // a sample in several views counts once
   std::vector<std::string> views;  // empty where it is not known which
