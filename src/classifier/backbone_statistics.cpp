@@ -274,24 +274,18 @@ PldaStatistics plda_of(const JoinedRows& rows, std::size_t dim, const Plda& plda
 }
 
 // What a file says of itself.
-struct Description {
-  json fields;
-  std::string text;
-};
-
-Description description_of(const SafetensorsFile& file) {
+json description_of(const SafetensorsFile& file) {
   const auto found = file.metadata().find(kTextKey);
-  Description description;
-  if (found != file.metadata().end()) description = {parse_json(found->second), found->second};
-  if (!description.fields.is_object() ||
-      description.fields.value("format", json()) != kStatisticsFormat)
+  json description;
+  if (found != file.metadata().end()) description = parse_json(found->second);
+  if (!description.is_object() || description.value("format", json()) != kStatisticsFormat)
     throw data_error(fmt::format(
         "{}: is a .safetensors file of another kind, not statistics of a backbone", file.where()));
   return description;
 }
 
 bool is_of_network(const std::filesystem::path& file, const std::string& sha256) {
-  return description_of(SafetensorsFile(file)).fields.value("network", json()) == sha256;
+  return description_of(SafetensorsFile(file)).value("network", json()) == sha256;
 }
 
 }  // namespace
@@ -426,10 +420,10 @@ void BackboneStatistics::save(const std::filesystem::path& file) const {
 BackboneStatistics BackboneStatistics::load(const std::filesystem::path& path) {
   const std::string where = path.string();
   const SafetensorsFile file(path);
-  const Description description = description_of(file);
-  std::string lines = sha256_line(description.text, kTextKey);
+  const json description = description_of(file);
+  std::string lines = sha256_line(file.metadata().at(kTextKey), kTextKey);
   BackboneStatistics statistics = statistics_of(
-      description.fields,
+      description,
       [&](const std::string& name) {
         if (!file.has(name)) throw data_error(fmt::format("{}: has no array '{}'", where, name));
         LoadedArray loaded = file.load(name);

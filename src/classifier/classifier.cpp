@@ -118,8 +118,9 @@ Prediction prediction_of(std::vector<double> influence, double distance,
   Prediction prediction{.label = cell_of(influence),
                         .distance = distance,
                         .unknown = !(distance < calibration.threshold()),
-                        .influence = std::move(influence),
+                        .influence = {},
                         .probabilities = {}};
+  prediction.influence = std::move(influence);
   prediction.probabilities.resize(prediction.influence.size());
   probabilities(prediction.influence, calibration.temperature, prediction.probabilities);
   return prediction;
