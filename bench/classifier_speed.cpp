@@ -64,7 +64,8 @@ void run(const std::vector<std::string>& words) {
   ClassifierOptions options{
       .views = {support.views().begin(), support.views().begin() + static_cast<long>(count)},
       .pool = {},
-      .origin = {}};
+      .origin = {},
+      .method = FitMethod::deepvoro};
   if (words[2] == "1") options.pool = {{support.views().front(), {.lambda = 0.5}, Voronoi{}}};
   const NamedSamples samples{.classes = support.split(kSplit).classes,
                              .labels = support.labels(kSplit),

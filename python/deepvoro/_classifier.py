@@ -16,6 +16,8 @@ from ._core import FeatureStore
 from ._stores import PathLike
 from ._study import Member, TuningResult, _pool_file
 
+_STRICTNESSES = ("low", "normal", "high")
+
 Picture = Any
 """A file or folder (str or os.PathLike), the bytes of a JPEG or PNG file, an array of uint8 [height, width, 3] (or
 [height, width], grey) or what NumPy makes one of, such as an image of Pillow; or a tuple (name, bytes or array)."""
@@ -28,26 +30,32 @@ class Prediction:
     picture: str
     """What was asked: the file; ``split/row`` of a feature store; the name or hash of a picture in memory."""
     label: str
+    """The nearest class; "unknown" where the picture is far from every class and `reject` was asked for."""
+    nearest: str
     """The nearest class."""
     unknown: bool
-    """Whether the picture is far from every class."""
+    """Whether the picture is far from every class: `distance` is beyond the threshold."""
+    distance: float
+    """From the nearest class. Of a classifier of the usual method, 1 is typical of pictures of the class."""
     probabilities: dict[str, float]
     """Of every class, together 1."""
     influence: dict[str, float]
-    """Of every class, minus its mean distance over the members; larger is nearer."""
+    """Of every class; larger is nearer."""
 
     @property
     def probability(self) -> float:
         """Of the nearest class."""
-        return self.probabilities[self.label]
+        return self.probabilities[self.nearest]
 
     def __repr__(self) -> str:
-        return f"<{self.picture}: {self.label}, {self.probability:.2f}{', unknown' if self.unknown else ''}>"
+        return f"<{self.picture}: {self.nearest}, {self.probability:.2f}{', unknown' if self.unknown else ''}>"
 
 
 @dataclass(frozen=True)
 class Part:
-    """Members of a classifier that have a view, a transformation or a geometry in common, and their opinion."""
+    """Members of a classifier that have a view, a transformation or a geometry in common, and their opinion.
+
+    Members of the usual method are its two diagrams; a view of it is what it says of that view alone."""
 
     name: str
     members: int
@@ -64,7 +72,7 @@ class Neighbour:
     label: str
     name: str
     distance: float
-    """Mean over the members."""
+    """Between points, or the mean over the members."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +117,7 @@ class Classifier:
     >>> store = deepvoro.FeatureStore("data/quickdraw")
     >>> model = deepvoro.Classifier.fit(store, split="novel")
     >>> model
-    <Classifier: 80 classes, 1600 pictures, 64 members>
+    <Classifier: 80 classes, 1600 pictures, ridge-vd>
     >>> model.predict(store, split="novel")[0].picture
     'novel/0'
     """
@@ -129,7 +137,7 @@ class Classifier:
         *,
         views: Union[int, str, Iterable[str]] = 4,
         pool: Union[PathLike, Iterable[Member], TuningResult, None] = None,
-        method: str = "deepvoro",
+        method: Optional[str] = None,
         split: Optional[str] = None,
         backbone: Optional[str] = None,
         device: str = "cpu",
@@ -142,10 +150,12 @@ class Classifier:
         dict of pictures by class, such as ``{"owl": ["owl.jpg", pixels], "wren": "pictures/wren"}``; or a feature
         store, of which `split` is taken (None: the only one, or else novel). One picture per class is enough.
 
-        `views` are the ways to look at each picture: 1, 4, 8, 16, 64, or names such as ``["s84_r0_f0"]``. `pool`
-        replaces the members (every view with the eight transformations): a pool file, a list of members, or what
-        :func:`tune` returned. `method` may be "plda" instead: every view, whitened by the statistics that lie beside the
-        network (``deepvoro backbone statistics``), or by the split base of a store.
+        `views` are the ways to look at each picture: 1, 4, 8, 16, 64, or names such as ``["s84_r0_f0"]``.
+
+        `method` is "ridge-vd" (None): a ridge regression and the nearest class mean decide together, in a space that
+        statistics of the network make even where there are any. "deepvoro": every view with the eight transformations,
+        or the members of a `pool`: a pool file, a list of members, or what :func:`tune` returned. "plda": every view,
+        whitened by statistics of the network (``deepvoro backbone statistics --plda``) or by the split base of a store.
         """
         with _pool_file(pool if pool is None or isinstance(pool, (str, os.PathLike, TuningResult)) else list(pool)) as file:
             store = _store(support)
@@ -209,6 +219,9 @@ class Classifier:
         pictures: Union[Picture, Iterable[Picture], FeatureStore],
         on_answer: Optional[Callable[[Prediction], Any]] = None,
         *,
+        reject: bool = False,
+        strictness: str = "normal",
+        threshold: Optional[float] = None,
         split: Optional[str] = None,
         backbone: Optional[str] = None,
         device: str = "cpu",
@@ -221,14 +234,18 @@ class Classifier:
         uint8 [height, width, 3]; or a feature store. With `on_answer`, each answer is handed to it when it is found,
         and none is kept: the list is empty.
 
+        With `reject`, the label of a picture that is far from every class is "unknown". `strictness` "high" finds more
+        of these and gives up more of the others, "low" the opposite; `threshold` is a distance of your own instead.
+
         An answer does not depend on the other pictures.
         """
+        beyond = self._threshold(strictness) if threshold is None else float(threshold)
         store = _store(pictures)
         if store is not None:
             of = split or _usual_split(store)
             found = self._fitted.predict_store(store, of, _threads(threads))
             answers: list[Optional[Prediction]] = [
-                self._prediction(f"{of}/{row}", answer) for row, answer in enumerate(found)
+                self._prediction(f"{of}/{row}", answer, beyond, reject) for row, answer in enumerate(found)
             ]
             if on_answer is None:
                 return answers
@@ -240,7 +257,7 @@ class Classifier:
         answers = [None] * (len(asked) if on_answer is None else 0)
 
         def take(number: int, answer: Any) -> None:
-            prediction = self._prediction(asked[number].where, answer)
+            prediction = self._prediction(asked[number].where, answer, beyond, reject)
             if on_answer is None:
                 answers[number] = prediction
             else:
@@ -259,7 +276,7 @@ class Classifier:
         device: str = "cpu",
         threads: Optional[int] = None,
     ) -> Explanation:
-        """Why a picture gets its class: how views and transformations vote, and the nearest pictures."""
+        """Why a picture gets its class: what views, transformations and diagrams say, and the nearest pictures."""
         looking = _looking(backbone, device, False, threads)
         asked = pictures_of(picture)
         if len(asked) != 1:
@@ -275,7 +292,7 @@ class Classifier:
             ]
 
         return Explanation(
-            self._prediction(asked[0].where, found["prediction"]),
+            self._prediction(asked[0].where, found["prediction"], self.threshold),
             parts("views"),
             parts("transformations"),
             parts("geometries"),
@@ -302,9 +319,24 @@ class Classifier:
         return self._fitted.views
 
     @property
+    def method(self) -> str:
+        """How it was made: "ridge-vd", "deepvoro" or "plda"."""
+        return self._fitted.method
+
+    @property
     def members(self) -> list[dict[str, Any]]:
-        """The members of its ensemble, as in a pool file."""
+        """The members of an ensemble, as in a pool file; none for "ridge-vd"."""
         return json.loads(self._fitted.members)
+
+    @property
+    def left_out(self) -> dict[tuple[str, str], str]:
+        """For each picture that was left out, by class and name, the class that it was taken for."""
+        classes = self.classes
+        return {
+            (classes[label], name): classes[answer]
+            for label, name, answer in zip(self._fitted.labels, self._fitted.names, self._fitted.left_out)
+            if answer is not None
+        }
 
     @property
     def backbone(self) -> Optional[str]:
@@ -318,22 +350,28 @@ class Classifier:
 
     @property
     def threshold(self) -> float:
-        """A picture on which no class has more influence than this is unknown."""
-        return self._fitted.threshold
+        """A picture that is farther than this from every class is unknown, at normal strictness."""
+        return self._threshold("normal")
 
     def __repr__(self) -> str:
-        return (
-            f"<Classifier: {len(self.classes)} classes, {len(self._fitted.labels)} pictures, "
-            f"{len(self.members)} members>"
-        )
+        members = f"{len(self.members)} members" if self.members else self.method
+        return f"<Classifier: {len(self.classes)} classes, {len(self._fitted.labels)} pictures, {members}>"
 
-    def _prediction(self, picture: str, answer: Any) -> Prediction:
-        label, unknown, probabilities, influence = answer
+    def _threshold(self, strictness: str) -> float:
+        if strictness not in _STRICTNESSES:
+            raise ValueError(f"strictness {strictness!r}: unknown; use {', '.join(_STRICTNESSES)}")
+        return self._fitted.thresholds[_STRICTNESSES.index(strictness)]
+
+    def _prediction(self, picture: str, answer: Any, threshold: float, reject: bool = False) -> Prediction:
+        label, _, probabilities, influence, distance = answer
         classes = self.classes
+        unknown = not distance < threshold
         return Prediction(
             picture,
+            "unknown" if reject and unknown else classes[label],
             classes[label],
             unknown,
+            distance,
             dict(zip(classes, probabilities.tolist())),
             dict(zip(classes, influence.tolist())),
         )

@@ -1,14 +1,17 @@
 """Classifiers in the manner of scikit-learn. What they compute is computed by the library."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, Optional, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from . import _core
+from ._stores import PathLike
 from ._support import SupportClassifier, contiguous, is_signed, positive, threads_for
 
 
@@ -17,32 +20,40 @@ _METHODS = {"vd": "deepvoro", "surrogate": "deepvoro++", "plda": "plda"}
 
 
 class DeepVoroClassifier(SupportClassifier):
-    """Cluster-to-cluster Voronoi diagram: every member, a view with a transformation, has its own prototypes.
+    """Classes of rows, after one to some tens of rows of each; numbers may differ.
+
+    By default a row is one point in all its views, and a ridge regression, in which every class counts the same, and
+    the nearest class mean decide together (``geometry="ridge-vd"``, what ``deepvoro fit`` does). The other geometries
+    are cluster-to-cluster Voronoi diagrams: every member, a view with a transformation, has its own prototypes.
 
     Parameters
     ----------
     transforms : list of dict, default None
         Transformations of a feature row: unit length, then ``w*z + b``, then ``z**lambda`` (``log`` for 0), each such
         as ``{"w": 1, "b": 0.02, "lambda": 0}``; w is 1 and b is 0 if left out. None: the eight of DeepVoro
-        (for surrogates the two of DeepVoro++).
+        (for surrogates the two of DeepVoro++). Not for "ridge-vd".
     views : int or list of str, default 1
         Number (or names) of views: equal blocks of columns of X, side by side.
-    geometry : "vd", "surrogate", "plda" or list of dict, default "vd"
-        "vd": Voronoi diagrams. "surrogate": distances to base classes are mixed in (DeepVoro++, R = 1..10); a list
-        such as ``[{"R": 3, "beta": 4.5, "gamma": 1}]`` says how. "plda": rows are whitened by what base classes
-        say of samples and classes; a list such as ``[{"geometry": "plda", "shrink_within": 0.3,
-        "shrink_between": 0.3, "kappa": 2}]`` says how.
+    geometry : "auto", "ridge-vd", "vd", "surrogate", "plda" or list of dict, default "auto"
+        "auto": "ridge-vd", or "vd" where `transforms`, `alpha` or `base` are given. "vd": Voronoi diagrams.
+        "surrogate": distances to base classes are mixed in (DeepVoro++, R = 1..10); a list such as
+        ``[{"R": 3, "beta": 4.5, "gamma": 1}]`` says how. "plda": rows are whitened by what base classes say of samples
+        and classes; a list such as ``[{"geometry": "plda", "shrink_within": 0.3, "shrink_between": 0.3, "kappa": 2}]``
+        says how.
     alpha : float, default 1
-        Exponent of the influence function, not 0.
+        Exponent of the influence function, not 0. Not for "ridge-vd".
     signed : bool or "auto", default "auto"
         Whether powers and logarithms are the signed ones, which negative features need (docs/METHODS.md). "auto": if
-        there are negative features among those it is fitted on.
+        there are negative features among those it is fitted on. Those of "ridge-vd" always are.
     temperature : float or "loo", default "loo"
         Of the softmax of `predict_proba`. "loo": what makes rows most likely that are left out of their class, one at
-        a time. Where no class has two rows, or with another geometry than "vd", 0.08 of the mean influence of the other classes; 1 for
-        a negative alpha.
+        a time, or with "ridge-vd" a fifth at a time. Where no class has two rows a usual one is taken, and with
+        surrogates and plda 0.08 of the mean influence of the other classes; 1 for a negative alpha.
     base : (X, y), default None
         Rows of base classes, for surrogates and plda.
+    statistics : str or os.PathLike, default None
+        For "ridge-vd", the statistics of the network that made the features: a file made by ``deepvoro backbone
+        statistics``. They make it a little better.
     n_jobs : int, default None
         Threads for queries: None is 1, -1 all. Results do not depend on it.
 
@@ -50,8 +61,9 @@ class DeepVoroClassifier(SupportClassifier):
     ----------
     classes_ : the labels, sorted
     support_, support_labels_ : the rows it was fitted on, and their labels
-    members_ : list of dict, as in a pool file
+    members_ : list of dict, as in a pool file; none for "ridge-vd"
     temperature_ : float
+    exponent_, threshold_ : of "ridge-vd", the exponent of its points, and the distance beyond which a row is unknown
 
     Examples
     --------
@@ -75,11 +87,12 @@ class DeepVoroClassifier(SupportClassifier):
         self,
         transforms: Optional[Sequence[Mapping[str, float]]] = None,
         views: Union[int, Sequence[str]] = 1,
-        geometry: Union[str, Sequence[Mapping[str, float]]] = "vd",
+        geometry: Union[str, Sequence[Mapping[str, float]]] = "auto",
         alpha: float = 1.0,
         signed: Union[bool, str] = "auto",
         temperature: Union[float, str] = "loo",
         base: Optional[tuple[ArrayLike, ArrayLike]] = None,
+        statistics: Optional[PathLike] = None,
         n_jobs: Optional[int] = None,
     ):
         self.transforms = transforms
@@ -89,21 +102,53 @@ class DeepVoroClassifier(SupportClassifier):
         self.signed = signed
         self.temperature = temperature
         self.base = base
+        self.statistics = statistics
         self.n_jobs = n_jobs
 
-    _library_class = _core.Ensemble
+    def distances(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Of each row from each class, [rows, classes], where 1 is typical of rows of the class; "ridge-vd" alone.
+
+        A row whose smallest is above `threshold_` belongs to none of the classes.
+        """
+        check_is_fitted(self)
+        if self.members_:
+            raise ValueError("distances are those of geometry 'ridge-vd' alone")
+        return self._of_library("distances", X)
+
+    @property
+    def _library_class(self) -> Any:
+        return _core.Ensemble if "members" in self._arguments else _core.RidgeVoronoi
 
     def _library_arguments(self) -> dict[str, Any]:
         views = self._view_names()
+        is_signed(self.signed, self.support_)
+        if self._kind() == "ridge-vd":
+            self.members_ = []
+            return {"views": views, "statistics": None if self.statistics is None else os.fspath(self.statistics)}
         self.members_ = self._members(views)
         members = json.dumps(self.members_, allow_nan=False)
         return {"views": views, "members": members, "alpha": self.alpha, "base": self._base()}
 
     def _after_fit(self) -> None:
-        self.temperature_ = self._leave_one_out() if self.temperature == "loo" else positive(self.temperature)
+        ridge = not self.members_
+        if ridge:
+            self.exponent_, self.threshold_ = self._fitted.exponent, self._fitted.thresholds[1]
+        if self.temperature == "loo":
+            self.temperature_ = self._fitted.temperature if ridge else self._leave_one_out()
+        else:
+            self.temperature_ = positive(self.temperature)
 
     def _softmax_temperature(self) -> float:
         return self.temperature_
+
+    def _kind(self) -> Union[str, Sequence[Mapping[str, float]]]:
+        """The geometry that is meant."""
+        others = self.transforms is not None or self.alpha != 1 or self.base is not None
+        if isinstance(self.geometry, str) and self.geometry == "auto":
+            return "vd" if others else "ridge-vd"
+        if isinstance(self.geometry, str) and self.geometry == "ridge-vd" and others:
+            raise ValueError("geometry 'ridge-vd' has no transforms, alpha or base")
+        return self.geometry
 
     def _view_names(self) -> list[str]:
         if isinstance(self.views, Integral):
@@ -113,21 +158,22 @@ class DeepVoroClassifier(SupportClassifier):
         return list(self.views)
 
     def _needs_base(self) -> bool:
-        return not (isinstance(self.geometry, str) and self.geometry == "vd")
+        return not (isinstance(self._kind(), str) and self._kind() == "vd")
 
     def _members(self, views: list[str]) -> list[dict[str, Any]]:
-        if isinstance(self.geometry, str) and self.geometry not in _METHODS:
-            raise ValueError(f"geometry {self.geometry!r}: unknown; use 'vd', 'surrogate', 'plda' or a list of dicts")
-        method = _METHODS[self.geometry] if isinstance(self.geometry, str) else "deepvoro++"
+        kind = self._kind()
+        if isinstance(kind, str) and kind not in _METHODS:
+            raise ValueError(f"geometry {kind!r}: unknown; use 'ridge-vd', 'vd', 'surrogate', 'plda' or a list of dicts")
+        method = _METHODS[kind] if isinstance(kind, str) else "deepvoro++"
         usual = json.loads(_core.default_members(method, views[:1]))
         transforms = _distinct(usual, ("w", "b", "lambda")) if self.transforms is None else self.transforms
         if isinstance(transforms, str) or not all(isinstance(transform, Mapping) for transform in transforms):
             raise ValueError("transforms must be a list of dicts, as in [{'lambda': 0.5, 'b': 0.1}]")
-        if isinstance(self.geometry, str):
+        if isinstance(kind, str):
             transformation = ("view", "w", "b", "lambda", "signed")
             geometries = _distinct(usual, tuple(key for key in usual[0] if key not in transformation))
         else:
-            geometries = [{"geometry": "surrogate", **surrogate} for surrogate in self.geometry]
+            geometries = [{"geometry": "surrogate", **surrogate} for surrogate in kind]
         signed = {"signed": True} if is_signed(self.signed, self.support_) else {}
         return [
             {"view": view, "w": 1.0, "b": 0.0, **transform, **signed, **geometry}

@@ -99,10 +99,13 @@ class SupportClassifier(ClassifierMixin, BaseEstimator):
         return 1.0
 
     def _influence(self, X: ArrayLike) -> NDArray[np.float64]:
+        return self._of_library("influence", X)
+
+    def _of_library(self, what: str, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
         rows = _validate(self, X, dtype=np.float32, reset=False)
         try:
-            return self._fitted.influence(contiguous(rows), threads_for(self.n_jobs))
+            return getattr(self._fitted, what)(contiguous(rows), threads_for(self.n_jobs))
         except _core.Error as error:
             if error.code != "negative_features":
                 raise

@@ -54,10 +54,9 @@ std::optional<fs::path> built_in_folder() {
 
 std::map<std::string, fs::path> files_by_name() {
   std::map<std::string, fs::path> files;
-  for (const auto& folder : {user_folder(), built_in_folder()}) {
+  for (const fs::path& folder : backbone_folders()) {
     std::error_code absent;
-    if (!folder) continue;
-    for (const auto& entry : fs::directory_iterator(*folder, absent))
+    for (const auto& entry : fs::directory_iterator(folder, absent))
       if (entry.path().extension() == kEnding && entry.is_regular_file(absent))
         files.try_emplace(entry.path().stem().string(), entry.path());
   }
@@ -107,6 +106,13 @@ fs::path backbone_file(const std::string& name_or_path) {
   throw data_error(fmt::format(
       "'{}' is neither a file nor an installed backbone; 'deepvoro backbone list' shows those",
       name_or_path));
+}
+
+std::vector<fs::path> backbone_folders() {
+  std::vector<fs::path> folders;
+  for (const auto& folder : {user_folder(), built_in_folder()})
+    if (folder) folders.push_back(*folder);
+  return folders;
 }
 
 fs::path user_backbone_folder() {

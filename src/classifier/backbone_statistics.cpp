@@ -12,12 +12,15 @@
 #include "core/files.hpp"
 #include "core/json_text.hpp"
 #include "core/sha256.hpp"
+#include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/core/error.hpp"
 #include "features/formats/feature_table.hpp"
 #include "features/formats/half.hpp"
 #include "features/formats/safetensors_file.hpp"
 #include "features/json_fields.hpp"
+#include "features/representation.hpp"
 #include "features/transformed_rows.hpp"
+#include "measured_temperature.hpp"
 #include "statistics_json.hpp"
 
 namespace deepvoro {
@@ -29,8 +32,13 @@ using nlohmann::ordered_json;
 constexpr const char* kStatisticsFormat = "deepvoro-statistics";
 constexpr const char* kTextKey = "deepvoro";
 constexpr const char* kTextHashKey = "sha256";
-constexpr const char* kTensor = "plda";
-constexpr std::size_t kStatisticsVersion = 1;
+constexpr const char* kPldaArray = "plda";
+constexpr const char* kStatisticsEnding = ".statistics";
+constexpr std::size_t kStatisticsVersion = 2;
+
+std::string points_array(double exponent) {
+  return fmt::format("points-{}", exponent);
+}
 
 // The base rows of some stores in all their views, mapped.
 class JoinedRows {
@@ -42,22 +50,43 @@ class JoinedRows {
         throw data_error(fmt::format("{}: has no split 'base', from which statistics are made",
                                      store.folder().string()));
       const std::vector<std::size_t> labels = store.labels("base");
-      samples_ += labels.size();
-      for (const std::string& view : store.views()) {
-        views_.push_back(store.features("base", view));
-        for (std::size_t row = 0; row < labels.size(); ++row) {
-          const std::string& name = store.split("base").classes[labels[row]];
-          const std::size_t c = number_of_class.try_emplace(name, by_class_.size()).first->second;
-          if (c == by_class_.size()) by_class_.emplace_back();
-          by_class_[c].push_back(places_.size());
-          places_.push_back({views_.size() - 1, row});
-        }
+      const std::size_t first_view = views_.size();
+      for (const std::string& view : store.views()) views_.push_back(store.features("base", view));
+      std::vector<std::size_t> classes(labels.size());
+      for (std::size_t row = 0; row < labels.size(); ++row) {
+        const std::string& name = store.split("base").classes[labels[row]];
+        classes[row] = number_of_class.try_emplace(name, number_of_class.size()).first->second;
+        samples_by_class_.resize(number_of_class.size());
+        samples_by_class_[classes[row]].push_back(samples_.size());
+        samples_.push_back({first_view, views_.size(), row});
       }
+      rows_by_class_.resize(number_of_class.size());
+      for (std::size_t view = first_view; view < views_.size(); ++view)
+        for (std::size_t row = 0; row < labels.size(); ++row) {
+          rows_by_class_[classes[row]].push_back(places_.size());
+          places_.push_back({view, row});
+        }
     }
   }
 
-  [[nodiscard]] std::size_t samples() const { return samples_; }
-  [[nodiscard]] const std::vector<std::vector<std::size_t>>& by_class() const { return by_class_; }
+  using ByClass = std::vector<std::vector<std::size_t>>;
+  [[nodiscard]] std::size_t samples() const { return samples_.size(); }
+  [[nodiscard]] const ByClass& samples_by_class() const { return samples_by_class_; }
+  [[nodiscard]] const ByClass& rows_by_class() const { return rows_by_class_; }
+
+  // The point of a sample; out: padded(dim) elements
+  void represented(std::size_t number, const Representation& representation,
+                   const std::string& origin, double* out) const {
+    const Sample& sample = samples_[number];
+    std::vector<Representation::Row> rows;
+    for (std::size_t view = sample.first_view; view < sample.end_view; ++view)
+      rows.push_back({views_[view].element(), views_[view].row(sample.row)});
+    try {
+      representation.of(rows, views_.front().dim(), out);
+    } catch (const Error& error) {
+      throw data_error(fmt::format("{}: row {}: {}", origin, sample.row, error.what()));
+    }
+  }
 
   [[nodiscard]] bool has_negative() const {
     std::vector<float> row(views_.front().dim());
@@ -92,14 +121,24 @@ class JoinedRows {
     std::size_t view;
     std::size_t row;
   };
+  struct Sample {
+    std::size_t first_view;
+    std::size_t end_view;
+    std::size_t row;
+  };
   std::vector<FeatureRows> views_;
   std::vector<Place> places_;
-  std::vector<std::vector<std::size_t>> by_class_;
-  std::size_t samples_ = 0;
+  std::vector<Sample> samples_;
+  ByClass rows_by_class_;
+  ByClass samples_by_class_;
 };
 
 double as_half(double value) {
   return static_cast<double>(half_to_float(float_to_half(static_cast<float>(value))));
+}
+
+void round_to_half(std::vector<double>& values) {
+  std::ranges::transform(values, values.begin(), as_half);
 }
 
 void round_to_half(PldaModel& model) {
@@ -108,7 +147,7 @@ void round_to_half(PldaModel& model) {
   // A power of two, so that nothing but the exponent changes.
   const double scale = std::exp2(-std::ceil(std::log2(largest)));
   for (double& value : model.axes) value = as_half(value * scale);
-  for (double& value : model.mean) value = as_half(value);
+  round_to_half(model.mean);
   // Above the smallest number that is not 0.
   for (double& value : model.psi)
     value = as_half(std::clamp(value, 0x1p-20, static_cast<double>(kLargestHalf)));
@@ -143,97 +182,200 @@ double in_range(const JsonFields& fields, const Parameter& parameter) {
   return value;
 }
 
-std::string hash_of_statistics(const std::string& description, std::span<const std::byte> values) {
-  return sha256_hex(sha256_line(description, kTextKey) + sha256_line(values, kTensor));
+std::vector<double> part_of(std::span<const float> values, std::size_t begin, std::size_t count) {
+  const auto part = values.subspan(begin, count);
+  return {part.begin(), part.end()};
 }
 
-}  // namespace
-
-ordered_json describe(const BackboneStatistics& statistics) {
-  const Transform& transform = statistics.transform;
-  return {{"format", kStatisticsFormat},
-          {"version", kStatisticsVersion},
-          {"dim", statistics.dim()},
-          {"network", statistics.network_sha256},
-          {"w", transform.w},
-          {"b", transform.b},
-          {"lambda", transform.lambda},
-          {"signed", transform.is_signed},
-          {"shrink_within", statistics.plda.shrink_within},
-          {"shrink_between", statistics.plda.shrink_between},
-          {"kappa", statistics.plda.kappa},
-          {"classes", statistics.classes},
-          {"samples", statistics.samples},
-          {"views", statistics.views}};
-}
-
-std::vector<float> packed(const BackboneStatistics& statistics) {
-  std::vector<float> values;
-  for (const std::vector<double>* part :
-       {&statistics.model.mean, &statistics.model.psi, &statistics.model.axes})
-    for (const double value : *part) values.push_back(static_cast<float>(value));
-  return values;
-}
-
-BackboneStatistics statistics_of(const json& description, const NumberArray& array,
-                                 const std::string& where) {
-  const JsonFields fields(description, where);
-  if (fields.text("format") != kStatisticsFormat)
-    fields.fail("format", fmt::format("must be \"{}\"", kStatisticsFormat));
-  if (fields.whole("version", 0) != kStatisticsVersion)
-    fields.fail("version",
-                fmt::format("must be {}, the only one this program reads", kStatisticsVersion));
-  const std::size_t dim = fields.whole("dim", 1);
-  if (array.shape.size() != 2 || array.shape[1] != dim || array.shape[0] != dim + 2)
-    throw data_error(fmt::format("{}: has an array of shape {}, where that of {} dimensions is {}",
-                                 where, shape_text(array.shape), dim,
-                                 shape_text(std::vector<std::uint64_t>{dim + 2, dim})));
+// The numbers of an array that has this shape.
+std::vector<float> numbers_of(const NumberArray& array, std::size_t rows, std::size_t cols,
+                              const std::string& where) {
+  const std::vector<std::uint64_t> shape{rows, cols};
+  if (array.shape != shape)
+    throw data_error(fmt::format("{}: has an array of shape {}, where it must be {}", where,
+                                 shape_text(array.shape), shape_text(shape)));
   FeatureTable table;
   append_rows(array, where, 0, table);
-  BackboneStatistics statistics{
+  return std::move(table.values);
+}
+
+SpaceStatistics space_of(const JsonFields& fields, std::size_t dim, const ArrayReader& read,
+                         const std::string& where) {
+  SpaceStatistics space;
+  for (const json& value : fields.list("shrinkage")) {
+    if (!value.is_number() || !(value >= 0 && value <= 1))
+      fields.fail("shrinkage", "must be a list of numbers from 0 to 1");
+    space.shrinkage.push_back(value);
+  }
+  const std::size_t directions = space.shrinkage.size();
+  if (directions > dim) fields.fail("shrinkage", "has more numbers than there are dimensions");
+  const std::string name = points_array(fields.number("exponent"));
+  const std::vector<float> numbers =
+      numbers_of(read(name).array, directions + 1, dim, fmt::format("{}: {}", where, name));
+  space.mean = part_of(numbers, 0, dim);
+  space.directions = part_of(numbers, dim, directions * dim);
+  return space;
+}
+
+PldaStatistics plda_of(const JsonFields& fields, std::size_t dim, const ArrayReader& read,
+                       const std::string& where) {
+  PldaStatistics statistics{
       .transform = {fields.number("w"), fields.number("b"), fields.number("lambda"),
                     fields.flag("signed")},
       .plda = {in_range(fields, Plda::kParameters[0]), in_range(fields, Plda::kParameters[1]),
                in_range(fields, Plda::kParameters[2])},
-      .model = {},
-      .network_sha256 = fields.text("network"),
-      .classes = fields.whole("classes", 2),
-      .samples = fields.whole("samples", 2),
-      .views = {}};
-  for (const json& view : fields.list("views")) {
-    if (!view.is_string()) fields.fail("views", "must be a list of strings");
-    statistics.views.push_back(view);
-  }
-  const std::span<const float> values = table.values;
-  const auto part = [&](std::size_t begin, std::size_t count) {
-    const auto from = values.subspan(begin, count);
-    return std::vector<double>(from.begin(), from.end());
-  };
-  statistics.model = {part(0, dim), part(dim, dim), part(2 * dim, dim * dim)};
+      .model = {}};
+  const std::vector<float> numbers =
+      numbers_of(read(kPldaArray).array, dim + 2, dim, fmt::format("{}: {}", where, kPldaArray));
+  statistics.model = {part_of(numbers, 0, dim), part_of(numbers, dim, dim),
+                      part_of(numbers, 2 * dim, dim * dim)};
   if (std::ranges::any_of(statistics.model.psi, [](double psi) { return !(psi > 0); }))
     throw data_error(fmt::format("{}: has a variance between classes that is not above 0", where));
   return statistics;
 }
 
-Pool BackboneStatistics::pool(std::span<const std::string> of_views) const {
+ordered_json describe(const PldaStatistics& statistics) {
+  const Transform& transform = statistics.transform;
+  return {{"w", transform.w},
+          {"b", transform.b},
+          {"lambda", transform.lambda},
+          {"signed", transform.is_signed},
+          {"shrink_within", statistics.plda.shrink_within},
+          {"shrink_between", statistics.plda.shrink_between},
+          {"kappa", statistics.plda.kappa}};
+}
+
+SpaceStatistics space_of(const JoinedRows& rows, std::size_t dim, double exponent,
+                         const std::string& origin) {
+  const Representation representation(exponent);
+  SpaceStatistics space = SpaceStatistics::of(
+      {.dim = dim,
+       .by_class = rows.samples_by_class(),
+       .read = [&](std::size_t sample,
+                   double* out) { rows.represented(sample, representation, origin, out); },
+       .origin = origin});
+  round_to_half(space.mean);
+  round_to_half(space.directions);
+  return space;
+}
+
+PldaStatistics plda_of(const JoinedRows& rows, std::size_t dim, const Plda& plda,
+                       const std::string& origin) {
+  PldaStatistics statistics{.plda = plda, .model = {}};
+  statistics.transform.is_signed = rows.has_negative();
+  const TransformPlan plan(statistics.transform);
+  statistics.model = plda.model(
+      {.dim = dim,
+       .by_class = rows.rows_by_class(),
+       .read = [&](std::size_t row, double* out) { rows.transformed(row, plan, origin, out); },
+       .origin = origin});
+  round_to_half(statistics.model);
+  return statistics;
+}
+
+// What a file says of itself.
+json description_of(const SafetensorsFile& file) {
+  const auto found = file.metadata().find(kTextKey);
+  json description;
+  if (found != file.metadata().end()) description = parse_json(found->second);
+  if (!description.is_object() || description.value("format", json()) != kStatisticsFormat)
+    throw data_error(fmt::format(
+        "{}: is a .safetensors file of another kind, not statistics of a backbone", file.where()));
+  return description;
+}
+
+bool is_of_network(const std::filesystem::path& file, const std::string& sha256) {
+  return description_of(SafetensorsFile(file)).value("network", json()) == sha256;
+}
+
+}  // namespace
+
+ordered_json describe(const BackboneStatistics& statistics) {
+  ordered_json spaces = ordered_json::array();
+  for (std::size_t e = 0; e < kPointExponents.size(); ++e)
+    spaces.push_back(
+        {{"exponent", kPointExponents[e]}, {"shrinkage", statistics.spaces[e].shrinkage}});
+  ordered_json description{{"format", kStatisticsFormat},
+                           {"version", kStatisticsVersion},
+                           {"dim", statistics.dim()},
+                           {"network", statistics.network_sha256},
+                           {"spaces", spaces},
+                           {"temperature", statistics.temperature},
+                           {"classes", statistics.classes},
+                           {"samples", statistics.samples},
+                           {"views", statistics.views}};
+  if (statistics.plda) description["plda"] = describe(*statistics.plda);
+  return description;
+}
+
+std::vector<StatisticsArray> arrays_of(const BackboneStatistics& statistics) {
+  const std::size_t dim = statistics.dim();
+  std::vector<StatisticsArray> arrays;
+  const auto add = [&](std::string name, std::size_t rows,
+                       std::initializer_list<const std::vector<double>*> parts) {
+    std::vector<float> values;
+    for (const std::vector<double>* part : parts)
+      for (const double value : *part) values.push_back(static_cast<float>(value));
+    arrays.push_back({std::move(name), {rows, dim}, std::move(values)});
+  };
+  for (std::size_t e = 0; e < kPointExponents.size(); ++e) {
+    const SpaceStatistics& space = statistics.spaces[e];
+    add(points_array(kPointExponents[e]), space.shrinkage.size() + 1,
+        {&space.mean, &space.directions});
+  }
+  if (statistics.plda) {
+    const PldaModel& model = statistics.plda->model;
+    add(kPldaArray, dim + 2, {&model.mean, &model.psi, &model.axes});
+  }
+  return arrays;
+}
+
+BackboneStatistics statistics_of(const json& description, const ArrayReader& read,
+                                 const std::string& where) {
+  const JsonFields fields(description, where);
+  if (fields.text("format") != kStatisticsFormat)
+    fields.fail("format", fmt::format("must be \"{}\"", kStatisticsFormat));
+  if (fields.whole("version", 0) != kStatisticsVersion)
+    fields.fail("version", fmt::format("must be {}, the only one this program reads; make them "
+                                       "again with 'deepvoro backbone statistics'",
+                                       kStatisticsVersion));
+  const std::size_t dim = fields.whole("dim", 1);
+  BackboneStatistics statistics{.spaces = {},
+                                .network_sha256 = fields.text("network"),
+                                .classes = fields.whole("classes", 1),
+                                .samples = fields.whole("samples", 2),
+                                .views = {}};
+  const json& spaces = fields.list("spaces");
+  if (spaces.size() != kPointExponents.size())
+    fields.fail("spaces", fmt::format("must have {} entries", kPointExponents.size()));
+  for (std::size_t e = 0; e < kPointExponents.size(); ++e) {
+    const JsonFields one(spaces[e], fmt::format("{}: space {}", where, e));
+    if (one.number("exponent") != kPointExponents[e])
+      one.fail("exponent", fmt::format("must be {}", kPointExponents[e]));
+    statistics.spaces[e] = space_of(one, dim, read, where);
+  }
+  statistics.temperature = fields.number("temperature");
+  if (!(statistics.temperature > 0)) fields.fail("temperature", "must be above 0");
+  const json views = description.value("views", json());
+  if (!views.is_array()) fields.fail("views", "is not a list");
+  for (const json& view : views) {
+    if (!view.is_string()) fields.fail("views", "must be a list of strings");
+    statistics.views.push_back(view);
+  }
+  if (fields.has("plda")) statistics.plda = plda_of(fields.object("plda"), dim, read, where);
+  return statistics;
+}
+
+Pool PldaStatistics::pool(std::span<const std::string> of_views) const {
   Pool members;
   for (const std::string& view : of_views) members.push_back({view, transform, plda});
   return members;
 }
 
-bool BackboneStatistics::fits(const Member& member) const {
-  return member.transform == transform && member.geometry == Geometry(plda);
-}
-
-BackboneStatistics BackboneStatistics::of(std::span<const FeatureStore> stores, const Plda& plda) {
+BackboneStatistics BackboneStatistics::of(std::span<const FeatureStore> stores,
+                                          const std::optional<Plda>& plda) {
   check_stores(stores);
   const JoinedRows rows(stores);
-  BackboneStatistics statistics{.plda = plda,
-                                .model = {},
-                                .network_sha256 = stores.front().model_sha256(),
-                                .classes = rows.by_class().size(),
-                                .samples = rows.samples(),
-                                .views = {}};
   std::set<std::string> views;
   std::string origin;
   for (const FeatureStore& store : stores) {
@@ -241,52 +383,68 @@ BackboneStatistics BackboneStatistics::of(std::span<const FeatureStore> stores, 
     origin += (origin.empty() ? "" : ", ") + store.folder().string();
   }
   origin += ": split base";
-  statistics.views.assign(views.begin(), views.end());
-  statistics.transform.is_signed = rows.has_negative();
-  const TransformPlan plan(statistics.transform);
-  statistics.model = plda.model(
-      {.dim = dim_of(stores.front()),
-       .by_class = rows.by_class(),
-       .read = [&](std::size_t row, double* out) { rows.transformed(row, plan, origin, out); },
-       .origin = origin});
-  round_to_half(statistics.model);
+  const std::size_t dim = dim_of(stores.front());
+  BackboneStatistics statistics{.spaces = {},
+                                .network_sha256 = stores.front().model_sha256(),
+                                .classes = rows.samples_by_class().size(),
+                                .samples = rows.samples(),
+                                .views = {views.begin(), views.end()}};
+  for (std::size_t e = 0; e < kPointExponents.size(); ++e)
+    statistics.spaces[e] = space_of(rows, dim, kPointExponents[e], origin);
+  const Representation usual(kPointExponents.front());
+  statistics.temperature = measured_temperature(
+      {.dim = dim,
+       .by_class = rows.samples_by_class(),
+       .read = [&](std::size_t sample,
+                   double* out) { rows.represented(sample, usual, origin, out); }},
+      statistics);
+  if (plda) statistics.plda = plda_of(rows, dim, *plda, origin);
   return statistics;
 }
 
 void BackboneStatistics::save(const std::filesystem::path& file) const {
   const std::string description = describe(*this).dump();
-  const std::vector<float> values = packed(*this);
-  std::vector<std::uint16_t> halves(values.size());
-  std::ranges::transform(values, halves.begin(), float_to_half);
-  write_safetensors(
-      file,
-      {{kTextKey, description},
-       {kTextHashKey, hash_of_statistics(description, std::as_bytes(std::span(halves)))}},
-      {{kTensor, {dim() + 2, dim()}, values}}, NumberType::float16);
+  std::string lines = sha256_line(description, kTextKey);
+  const std::vector<StatisticsArray> arrays = arrays_of(*this);
+  std::vector<FloatTensor> tensors;
+  for (const auto& [name, shape, values] : arrays) {
+    std::vector<std::uint16_t> halves(values.size());
+    std::ranges::transform(values, halves.begin(), float_to_half);
+    lines += sha256_line(std::as_bytes(std::span(halves)), name);
+    tensors.push_back({name, shape, values});
+  }
+  write_safetensors(file, {{kTextKey, description}, {kTextHashKey, sha256_hex(lines)}}, tensors,
+                    NumberType::float16);
 }
 
 BackboneStatistics BackboneStatistics::load(const std::filesystem::path& path) {
   const std::string where = path.string();
   const SafetensorsFile file(path);
-  const auto& metadata = file.metadata();
-  const auto description = metadata.find(kTextKey);
-  const auto hash = metadata.find(kTextHashKey);
-  if (description == metadata.end() || hash == metadata.end() || !file.has(kTensor))
-    throw data_error(fmt::format(
-        "{}: is a .safetensors file of another kind, not statistics of a backbone", where));
-  const LoadedArray loaded = file.load(kTensor);
-  if (hash->second != hash_of_statistics(description->second, loaded.array.data))
+  const json description = description_of(file);
+  std::string lines = sha256_line(file.metadata().at(kTextKey), kTextKey);
+  BackboneStatistics statistics = statistics_of(
+      description,
+      [&](const std::string& name) {
+        if (!file.has(name)) throw data_error(fmt::format("{}: has no array '{}'", where, name));
+        LoadedArray loaded = file.load(name);
+        if (loaded.array.type != NumberType::float16)
+          throw data_error(fmt::format("{}: its numbers are not of float16", where));
+        lines += sha256_line(loaded.array.data, name);
+        return loaded;
+      },
+      where);
+  const auto hash = file.metadata().find(kTextHashKey);
+  if (hash == file.metadata().end() || hash->second != sha256_hex(lines))
     throw data_error(fmt::format("{}: is damaged: its hash does not match; make it again with "
                                  "'deepvoro backbone statistics'",
                                  where),
                      ErrorCode::damaged_file);
-  if (loaded.array.type != NumberType::float16)
-    throw data_error(fmt::format("{}: its numbers are not of float16", where));
-  return statistics_of(parse_json(description->second), loaded.array, where);
+  return statistics;
 }
 
 BackboneStatistics write_statistics(const std::filesystem::path& model,
-                                    std::span<const FeatureStore> stores, const Plda& plda) {
+                                    std::span<const FeatureStore> stores,
+                                    const std::optional<Plda>& plda) {
   const std::string sha256 = sha256_hex(MappedFile(model).bytes());
   { const AtomicFile shows_early_whether_it_can_be_written(statistics_file(model)); }
   for (const FeatureStore& store : stores)
@@ -300,7 +458,26 @@ BackboneStatistics write_statistics(const std::filesystem::path& model,
 }
 
 std::filesystem::path statistics_file(const std::filesystem::path& model) {
-  return std::filesystem::path(model).replace_extension(".statistics");
+  return std::filesystem::path(model).replace_extension(kStatisticsEnding);
+}
+
+std::shared_ptr<const BackboneStatistics> statistics_of_network(
+    const std::string& sha256, const std::filesystem::path& model) {
+  std::vector<std::filesystem::path> files;
+  std::error_code absent;
+  if (const auto beside = statistics_file(model);
+      !model.empty() && std::filesystem::exists(beside, absent))
+    files.push_back(beside);
+  for (const std::filesystem::path& folder : backbone_folders()) {
+    std::set<std::filesystem::path> sorted;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, absent))
+      if (entry.path().extension() == kStatisticsEnding) sorted.insert(entry.path());
+    files.insert(files.end(), sorted.begin(), sorted.end());
+  }
+  const auto found = std::ranges::find_if(
+      files, [&](const auto& file) { return !sha256.empty() && is_of_network(file, sha256); });
+  if (found == files.end()) return nullptr;
+  return std::make_shared<const BackboneStatistics>(BackboneStatistics::load(*found));
 }
 
 }  // namespace deepvoro

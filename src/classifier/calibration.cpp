@@ -1,6 +1,7 @@
 #include "deepvoro/classifier/calibration.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -15,7 +16,9 @@ namespace {
 // What suits birds and sketches with one sample a class, as shares of distances between classes:
 // the mean of all, and the mean of those to the nearest.
 constexpr double kTemperatureShare = 0.08;
-constexpr double kThresholdShare = 0.9;
+constexpr std::array kThresholdShares{0.95, 0.9, 0.85};
+// Where between the mean distance of left-out samples and that of strangers a threshold lies.
+constexpr std::array kThresholdPlaces{0.75, 0.5, 0.25};
 // With fewer left-out samples than this, the prior has the larger say.
 constexpr double kPriorWeight = 8;
 constexpr double kWidestFactor = 100;
@@ -79,15 +82,16 @@ double negative_log_likelihood(MatrixView<const double> influence,
 }
 
 double best_temperature(MatrixView<const double> influence, std::span<const std::size_t> labels,
-                        const TemperaturePrior& prior) {
+                        const TemperaturePrior& prior,
+                        const std::optional<TemperatureRange>& range) {
   const auto cost = [&](double log_factor) {
     return negative_log_likelihood(influence, labels, prior.temperature * std::exp(log_factor)) +
            prior.weight / 2 * log_factor * log_factor;
   };
   const double golden = (std::sqrt(5.0) - 1) / 2;
   constexpr double precision = 1e-6;
-  double low = -std::log(kWidestFactor);
-  double high = -low;
+  double low = range ? std::log(range->coolest / prior.temperature) : -std::log(kWidestFactor);
+  double high = range ? std::log(range->hottest / prior.temperature) : -low;
   double left = high - golden * (high - low);
   double right = low + golden * (high - low);
   double cost_left = cost(left);
@@ -110,18 +114,32 @@ double best_temperature(MatrixView<const double> influence, std::span<const std:
   return prior.temperature * std::exp((low + high) / 2);
 }
 
+LeftOutCount count_left_out(const Calibration& calibration, std::span<const std::size_t> labels,
+                            std::optional<std::size_t> of_class) {
+  LeftOutCount count;
+  for (std::size_t i = 0; i < calibration.left_out.size(); ++i) {
+    if (!calibration.left_out[i] || (of_class && labels[i] != *of_class)) continue;
+    ++count.samples;
+    if (*calibration.left_out[i] == labels[i]) ++count.correct;
+  }
+  return count;
+}
+
 Calibration calibrate(MatrixView<const double> influence, std::span<const std::size_t> labels,
                       std::span<const std::size_t> shots,
                       std::optional<MatrixView<const double>> measured_without) {
   Calibration result;
+  result.left_out.resize(labels.size());
   if (shots.size() < 2) {  // there is nothing to be mistaken for
-    result.threshold = std::numeric_limits<double>::lowest();
+    result.thresholds.fill(std::numeric_limits<double>::max());
     return result;
   }
   const Strangers others = strangers(influence, labels);
   result.temperature = -others.all.value() * kTemperatureShare;
   if (!(result.temperature > 0)) result.temperature = 1;  // all classes are one point
-  result.threshold = others.nearest.value() * kThresholdShare;
+  const double stranger = -others.nearest.value();
+  for (std::size_t s = 0; s < result.thresholds.size(); ++s)
+    result.thresholds[s] = stranger * kThresholdShares[s];
 
   std::vector<std::size_t> left_out;
   std::vector<std::size_t> left_out_labels;
@@ -143,14 +161,14 @@ Calibration calibrate(MatrixView<const double> influence, std::span<const std::s
     }
     const std::span<const double> values{without.row(row), influence.cols()};
     const std::size_t cell = cell_of(values);
-    if (cell == label) ++result.correct;
+    result.left_out[left_out[row]] = cell;
     largest.add(values[cell]);
   }
-  result.source = CalibrationSource::leave_one_out;
-  result.samples = left_out.size();
   result.temperature = best_temperature(std::as_const(without).view(), left_out_labels,
                                         {result.temperature, kPriorWeight});
-  result.threshold = (largest.value() + others.nearest.value()) / 2;
+  const double own = -largest.value();
+  for (std::size_t s = 0; s < result.thresholds.size(); ++s)
+    result.thresholds[s] = own + (stranger - own) * kThresholdPlaces[s];
   return result;
 }
 

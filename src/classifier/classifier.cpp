@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/matrix.hpp"
+#include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "ordered_samples.hpp"
@@ -20,6 +21,8 @@ namespace {
 // More would sharpen the temperature no further.
 constexpr std::size_t kMostLeftOut = 1000;
 
+constexpr std::array kFitMethodNames = {"ridge-vd", "deepvoro", "plda"};
+
 void check_views(const std::vector<std::string>& views) {
   if (views.empty()) throw usage_error("a classifier needs at least one view");
   std::set<std::string> seen;
@@ -28,20 +31,25 @@ void check_views(const std::vector<std::string>& views) {
       throw usage_error(fmt::format("view '{}' appears twice or is not a valid name", view));
 }
 
-Pool own_members(const ClassifierOptions& options) {
-  return options.statistics == nullptr ? default_pool(Method::deepvoro, options.views)
-                                       : options.statistics->pool(options.views);
-}
-
-Pool members_of(const ClassifierOptions& options, std::size_t dim, bool is_signed) {
+// With the method that is meant, and no statistics but those it uses.
+ClassifierOptions completed(ClassifierOptions options, std::size_t dim) {
   check_views(options.views);
+  options.method = method_of(options.method, options.pool);
+  if (options.method == FitMethod::deepvoro) options.statistics = nullptr;
   const BackboneStatistics* statistics = options.statistics.get();
   if (statistics != nullptr && statistics->dim() != dim)
     throw data_error(fmt::format("the statistics are those of {} dimensions, but features have {}",
                                  statistics->dim(), dim));
-  Pool pool = options.pool.empty() ? own_members(options) : options.pool;
+  if (options.method == FitMethod::plda && (statistics == nullptr || !statistics->plda))
+    throw data_error("`method` plda needs statistics of the network that were made for plda");
+  return options;
+}
+
+Pool members_of(const ClassifierOptions& options, bool is_signed) {
+  if (options.method == FitMethod::ridge_vd) return {};
+  if (options.method == FitMethod::plda) return options.statistics->plda->pool(options.views);
+  Pool pool = options.pool.empty() ? default_pool(Method::deepvoro, options.views) : options.pool;
   for (Member& member : pool) {
-    if (statistics != nullptr && statistics->fits(member)) continue;
     if (member.geometry.needs_base())
       throw usage_error(
           fmt::format("{} members need base classes, which a classifier does not have; use members "
@@ -67,42 +75,54 @@ Matrix<double> influences(const FittedEnsemble& ensemble, std::size_t members,
   return out;
 }
 
-// Samples from all parts of the support, `most` at most.
+// Samples from all parts of the support are left out, kMostLeftOut at most.
 Calibration calibrated(const FittedEnsemble& ensemble, const Pool& pool,
                        const NamedSamples& support, unsigned threads) {
   const std::size_t members = pool.size();
   const bool has_space =
       std::ranges::any_of(pool, [](const Member& member) { return member.geometry.has_space(); });
   const std::size_t count = std::min(support.labels.size(), kMostLeftOut);
+  std::vector<std::size_t> samples(count);
   std::vector<std::size_t> labels(count);
   std::vector<std::vector<float>> rows(support.views.size());
   const std::vector<MatrixView<const float>> views = support.rows();
   std::vector<MatrixView<const float>> queries;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t sample = i * support.labels.size() / count;
-    labels[i] = support.labels[sample];
+    samples[i] = i * support.labels.size() / count;
+    labels[i] = support.labels[samples[i]];
     for (std::size_t v = 0; v < rows.size(); ++v) {
-      const std::span<const float> row = views[v][sample];
+      const std::span<const float> row = views[v][samples[i]];
       rows[v].insert(rows[v].end(), row.begin(), row.end());
     }
   }
   queries.reserve(rows.size());
   for (const std::vector<float>& view : rows) queries.emplace_back(view.data(), count, support.dim);
   const Matrix<double> influence = influences(ensemble, members, queries, threads);
-  if (!has_space) return calibrate(influence.view(), labels, samples_per_class(support));
-  Matrix<double> without(count, ensemble.classes());
-  ensemble.influence_without(queries, labels, without.view(), threads);
-  to_means(without.view(), members);
-  return calibrate(influence.view(), labels, samples_per_class(support), without.view());
+  Matrix<double> without;
+  if (has_space) {
+    without = Matrix<double>(count, ensemble.classes());
+    ensemble.influence_without(queries, labels, without.view(), threads);
+    to_means(without.view(), members);
+  }
+  Calibration calibration =
+      calibrate(influence.view(), labels, samples_per_class(support),
+                has_space ? std::optional<MatrixView<const double>>(without.view()) : std::nullopt);
+  std::vector<std::optional<std::size_t>> left_out(support.labels.size());
+  for (std::size_t i = 0; i < count; ++i) left_out[samples[i]] = calibration.left_out[i];
+  calibration.left_out = std::move(left_out);
+  return calibration;
 }
 
-Prediction answer(std::span<const double> influence, const Calibration& calibration) {
-  Prediction prediction;
-  prediction.influence.assign(influence.begin(), influence.end());
-  prediction.probabilities.resize(influence.size());
-  probabilities(influence, calibration.temperature, prediction.probabilities);
-  prediction.label = cell_of(influence);
-  prediction.unknown = !(influence[prediction.label] > calibration.threshold);
+Prediction prediction_of(std::vector<double> influence, double distance,
+                         const Calibration& calibration) {
+  Prediction prediction{.label = cell_of(influence),
+                        .distance = distance,
+                        .unknown = !(distance < calibration.threshold()),
+                        .influence = {},
+                        .probabilities = {}};
+  prediction.influence = std::move(influence);
+  prediction.probabilities.resize(prediction.influence.size());
+  probabilities(prediction.influence, calibration.temperature, prediction.probabilities);
   return prediction;
 }
 
@@ -121,22 +141,46 @@ void check_same_origin(const FeatureStore& store, const FeatureOrigin& origin, s
         "{}: its features were made by another model than those of the classifier", where));
 }
 
+std::shared_ptr<const BackboneStatistics> statistics_of_store(const FeatureStore& store) {
+  if (auto installed = statistics_of_network(store.model_sha256())) return installed;
+  if (!store.has_split("base")) return nullptr;
+  return std::make_shared<const BackboneStatistics>(BackboneStatistics::of({&store, 1}));
+}
+
 SpaceProvider spaces_of(const ClassifierOptions& options) {
-  if (options.statistics == nullptr) return {};
-  return [space = options.statistics->plda.space(options.statistics->model)](const Member&) {
-    return space;
-  };
+  if (options.method != FitMethod::plda) return {};
+  const PldaStatistics& statistics = *options.statistics->plda;
+  return [space = statistics.plda.space(statistics.model)](const Member&) { return space; };
+}
+
+std::variant<RidgeVoronoi, FittedEnsemble> fitted_on(const NamedSamples& support,
+                                                     const ClassifierOptions& options,
+                                                     const Pool& pool, const SpaceProvider& spaces,
+                                                     const std::optional<Calibration>& known,
+                                                     unsigned threads) {
+  const ViewedSamples samples = viewed(support, options.views);
+  if (options.method == FitMethod::ridge_vd)
+    return RidgeVoronoi(samples, options.statistics.get(), threads, known);
+  return FittedEnsemble(pool, samples, nullptr, Influence(1), spaces);
 }
 
 }  // namespace
 
-void check_method(Method method, const Pool& pool) {
-  if (method != Method::deepvoro && method != Method::plda)
+FitMethod fit_method_named(const std::string& name) {
+  return value_named<FitMethod>(name, kFitMethodNames,
+                                "`method` {}: unknown; classifiers are made by {}");
+}
+
+const char* name(FitMethod method) {
+  return name_of(method, kFitMethodNames);
+}
+
+FitMethod method_of(std::optional<FitMethod> method, const Pool& pool) {
+  if (pool.empty()) return method.value_or(FitMethod::ridge_vd);
+  if (method && *method != FitMethod::deepvoro)
     throw usage_error(fmt::format(
-        "`method` {}: classifiers are made by deepvoro or plda; other members go into a `pool`",
-        name(method)));
-  if (method == Method::plda && !pool.empty())
-    throw usage_error("`pool`: `method` plda has its own members; give one of the two");
+        "`pool`: `method` {} has no members to replace; give one of the two", name(*method)));
+  return FitMethod::deepvoro;
 }
 
 ViewedSamples viewed(const NamedSamples& support, const std::vector<std::string>& views) {
@@ -150,12 +194,41 @@ Classifier::State::State(NamedSamples the_support, ClassifierOptions the_options
                          std::optional<Calibration> known,
                          std::shared_ptr<NetworkSlot> the_networks, unsigned threads)
     : support(std::move(the_support)),
-      options(std::move(the_options)),
-      pool(members_of(options, support.dim, has_negative(support))),
+      options(completed(std::move(the_options), support.dim)),
+      pool(members_of(options, has_negative(support))),
       spaces(spaces_of(options)),
-      ensemble(pool, viewed(support, options.views), nullptr, Influence(1), spaces),
-      calibration(known ? *known : calibrated(ensemble, pool, support, threads)),
-      networks(std::move(the_networks)) {}
+      fitted(fitted_on(support, options, pool, spaces, known, threads)),
+      networks(std::move(the_networks)) {
+  if (const auto* rule = std::get_if<RidgeVoronoi>(&fitted))
+    calibration = rule->calibration();
+  else
+    calibration =
+        known ? *known : calibrated(std::get<FittedEnsemble>(fitted), pool, support, threads);
+}
+
+std::vector<Prediction> Classifier::State::predict(std::span<const MatrixView<const float>> queries,
+                                                   unsigned threads) const {
+  std::vector<Prediction> predictions(queries.front().rows());
+  if (const auto* rule = std::get_if<RidgeVoronoi>(&fitted)) {
+    const std::vector<RidgeVoronoi::Answer> answers = rule->ask(queries, threads);
+    std::ranges::transform(answers, predictions.begin(), [&](const RidgeVoronoi::Answer& answer) {
+      return prediction_of(answer.scores(), answer.distance(), calibration);
+    });
+    return predictions;
+  }
+  const Matrix<double> influence =
+      influences(std::get<FittedEnsemble>(fitted), pool.size(), queries, threads);
+  constexpr std::size_t rows_at_once = 16;
+  parallel_for(
+      threads, predictions.size(), rows_at_once, [&](std::size_t begin, std::size_t end, unsigned) {
+        for (std::size_t q = begin; q < end; ++q) {
+          const std::span<const double> row = influence.view()[q];
+          predictions[q] =
+              prediction_of({row.begin(), row.end()}, -*std::ranges::max_element(row), calibration);
+        }
+      });
+  return predictions;
+}
 
 Classifier::Classifier(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
@@ -177,13 +250,16 @@ Classifier Classifier::fit(const NamedSamples& samples, ClassifierOptions option
 }
 
 Classifier Classifier::fit(const FeatureStore& store, const std::string& split, Pool pool,
-                           unsigned threads, Method method) {
-  check_method(method, pool);
+                           unsigned threads, std::optional<FitMethod> method) {
+  check_one_network(store);
   const std::string of = split.empty() ? store.usual_split() : split;
-  ClassifierOptions options{store.views(), std::move(pool), {"", store.model_sha256(), "{}"}};
-  if (method == Method::plda)
+  const FitMethod meant = method_of(method, pool);
+  ClassifierOptions options{
+      store.views(), std::move(pool), {"", store.model_sha256(), "{}"}, meant};
+  if (meant == FitMethod::plda)
     options.statistics =
-        std::make_shared<const BackboneStatistics>(BackboneStatistics::of({&store, 1}));
+        std::make_shared<const BackboneStatistics>(BackboneStatistics::of({&store, 1}, Plda{}));
+  if (meant == FitMethod::ridge_vd) options.statistics = statistics_of_store(store);
   return fit(read_samples(store, of, store.views()), std::move(options), threads);
 }
 
@@ -232,6 +308,12 @@ const std::vector<std::string>& Classifier::views() const {
 std::size_t Classifier::dim() const {
   return state_->support.dim;
 }
+FitMethod Classifier::method() const {
+  return *state_->options.method;
+}
+const BackboneStatistics* Classifier::statistics() const {
+  return state_->options.statistics.get();
+}
 const Pool& Classifier::pool() const {
   return state_->pool;
 }
@@ -252,15 +334,7 @@ std::vector<Prediction> Classifier::predict(std::span<const MatrixView<const flo
           fmt::format("every view of the queries must have {} features per row and the same number "
                       "of rows",
                       dim()));
-  const Matrix<double> influence = influences(state_->ensemble, pool().size(), queries, threads);
-  std::vector<Prediction> predictions(influence.rows());
-  constexpr std::size_t rows_at_once = 16;
-  parallel_for(threads, predictions.size(), rows_at_once,
-               [&](std::size_t begin, std::size_t end, unsigned) {
-                 for (std::size_t q = begin; q < end; ++q)
-                   predictions[q] = answer({influence.row(q), influence.cols()}, calibration());
-               });
-  return predictions;
+  return state_->predict(queries, threads);
 }
 
 std::vector<Prediction> Classifier::predict(const FeatureStore& store, const std::string& split,

@@ -32,9 +32,15 @@ constexpr const char* kFormat = "deepvoro-classifier";
 constexpr const char* kDescriptionKey = "deepvoro";
 constexpr const char* kHashKey = "sha256";
 constexpr const char* kStatisticsKey = "statistics";
-constexpr const char* kStatisticsTensor = ".statistics";  // no view begins with a point
-constexpr std::size_t kVersion = 1;
-constexpr std::array kSourceNames = {"leave-one-out", "distances"};
+constexpr const char* kVersionKey = "version";
+constexpr std::size_t kVersion = 2;
+// What the first version had: one method, and less in its calibration, which follows from the rest.
+constexpr std::size_t kOldVersion = 1;
+
+// No view begins with a point.
+std::string statistics_tensor(const std::string& array) {
+  return "." + array;
+}
 
 bool fits_half(float value) {
   return std::abs(value) <= kLargestHalf && half_to_float(float_to_half(value)) == value;
@@ -53,6 +59,20 @@ ordered_json with_sorted_keys(const std::string& text) {
   return parse_json(text);
 }
 
+ordered_json describe(const Calibration& calibration) {
+  ordered_json left_out = ordered_json::array();
+  for (const std::optional<std::size_t>& answer : calibration.left_out)
+    left_out.push_back(answer ? ordered_json(*answer) : ordered_json());
+  ordered_json description{{"temperature", calibration.temperature},
+                           {"thresholds", calibration.thresholds},
+                           {"left_out", left_out}};
+  if (calibration.exponent > 0) {
+    description["exponent"] = calibration.exponent;
+    description["gain_of_smaller_exponent"] = calibration.gain_of_smaller_exponent;
+  }
+  return description;
+}
+
 ordered_json describe(const NamedSamples& support, const ClassifierOptions& options,
                       const Calibration& calibration) {
   ordered_json classes = ordered_json::array();
@@ -62,35 +82,43 @@ ordered_json describe(const NamedSamples& support, const ClassifierOptions& opti
     classes[support.labels[i]]["samples"].push_back(support.names[i]);
   ordered_json description = {
       {"format", kFormat},
-      {"version", kVersion},
+      {kVersionKey, kVersion},
       {"dim", support.dim},
       {"views", options.views},
       {"classes", classes},
+      {"method", name(*options.method)},
       {"members", to_json(options.pool)},
       {"origin",
        {{"backbone", options.origin.backbone},
         {"sha256", options.origin.sha256},
         {"description", with_sorted_keys(options.origin.description_json)}}},
-      {"calibration",
-       {{"source", kSourceNames[static_cast<std::size_t>(calibration.source)]},
-        {"temperature", calibration.temperature},
-        {"threshold", calibration.threshold},
-        {"samples", calibration.samples},
-        {"correct", calibration.correct}}}};
+      {"calibration", describe(calibration)}};
   if (options.statistics != nullptr) description[kStatisticsKey] = describe(*options.statistics);
   return description;
 }
 
-Calibration read_calibration(const JsonFields& fields) {
-  Calibration calibration{.temperature = fields.number("temperature"),
-                          .threshold = fields.number("threshold"),
-                          .samples = fields.whole("samples", 0),
-                          .correct = fields.whole("correct", 0)};
+Calibration read_calibration(const JsonFields& fields, FitMethod method, std::size_t samples,
+                             std::size_t classes) {
+  Calibration calibration{
+      .temperature = fields.number("temperature"), .thresholds = {}, .left_out = {}};
   if (!(calibration.temperature > 0)) fields.fail("temperature", "must be above 0");
-  const std::string source = fields.text("source");
-  const auto found = std::ranges::find(kSourceNames, source);
-  if (found == kSourceNames.end()) fields.fail("source", "is unknown");
-  calibration.source = static_cast<CalibrationSource>(found - kSourceNames.begin());
+  const json& thresholds = fields.list("thresholds");
+  if (thresholds.size() != calibration.thresholds.size() ||
+      !std::ranges::all_of(thresholds, [](const json& value) { return value.is_number(); }))
+    fields.fail("thresholds", "must be a list of three numbers");
+  std::ranges::copy(thresholds, calibration.thresholds.begin());
+  for (const json& answer : fields.list("left_out")) {
+    if (!answer.is_null() && !(answer.is_number_unsigned() && answer < classes))
+      fields.fail("left_out", "must be a list of numbers of classes and null");
+    calibration.left_out.push_back(answer.is_null() ? std::nullopt
+                                                    : std::optional<std::size_t>(answer));
+  }
+  if (calibration.left_out.size() != samples)
+    fields.fail("left_out", "must have an entry for each sample");
+  if (method == FitMethod::ridge_vd) {
+    calibration.exponent = fields.number("exponent");
+    calibration.gain_of_smaller_exponent = fields.number("gain_of_smaller_exponent");
+  }
   return calibration;
 }
 
@@ -113,8 +141,13 @@ class Reader {
     if (!description_.is_object() || description_.value("format", json()) != kFormat)
       throw data_error(fmt::format("{}: is a .safetensors file of another kind", where_));
     const JsonFields fields(description_, where_);
-    if (fields.whole("version", 0) != kVersion)
-      fields.fail("version", fmt::format("must be {}, the only one this program reads", kVersion));
+    const std::size_t version = fields.whole(kVersionKey, 0);
+    if (version != kVersion && version != kOldVersion)
+      fields.fail(kVersionKey,
+                  fmt::format("must be {} or {}, which this program reads; fit it again",
+                              kOldVersion, kVersion));
+    is_outdated_ = version == kOldVersion && description_.contains(kStatisticsKey);
+    if (is_outdated_) return;
     options_.views = texts(fields, "views");
     read_tensors(fields.whole("dim", 1), description->second);
     if (!description_.value("members", json()).is_array()) fields.fail("members", "is not a list");
@@ -123,15 +156,24 @@ class Reader {
     options_.origin = {origin.text("backbone"), origin.text("sha256"),
                        description_["origin"].value("description", json::object()).dump()};
     read_classes(fields);
-    calibration_ = read_calibration(fields.object("calibration"));
+    if (version == kOldVersion) {
+      options_.method = FitMethod::deepvoro;
+      return;
+    }
+    options_.method = fit_method_named(fields.text("method"));
+    calibration_ = read_calibration(fields.object("calibration"), *options_.method,
+                                    samples_.labels.size(), samples_.classes.size());
   }
 
+  // Whether it holds what the program no longer knows.
+  [[nodiscard]] bool is_outdated() const { return is_outdated_; }
   [[nodiscard]] NamedSamples support() const {
     const std::array parts{SamplesPart{samples_}};
     return ordered(parts, options_.views.size());
   }
   [[nodiscard]] const ClassifierOptions& options() const { return options_; }
-  [[nodiscard]] const Calibration& calibration() const { return calibration_; }
+  // Nothing where the file does not have all of it.
+  [[nodiscard]] const std::optional<Calibration>& calibration() const { return calibration_; }
 
  private:
   void read_tensors(std::size_t dim, const std::string& description) {
@@ -150,11 +192,16 @@ class Reader {
     }
     if (description_.contains(kStatisticsKey)) {
       const std::string where = fmt::format("{}: statistics", where_);
-      if (!file_.has(kStatisticsTensor)) throw data_error(fmt::format("{}: are missing", where));
-      const LoadedArray loaded = file_.load(kStatisticsTensor);
-      lines += sha256_line(loaded.array.data, kStatisticsTensor);
-      options_.statistics = std::make_shared<const BackboneStatistics>(
-          statistics_of(description_[kStatisticsKey], loaded.array, where));
+      options_.statistics = std::make_shared<const BackboneStatistics>(statistics_of(
+          description_[kStatisticsKey],
+          [&](const std::string& array) {
+            const std::string name = statistics_tensor(array);
+            if (!file_.has(name)) throw data_error(fmt::format("{}: {} is missing", where, array));
+            LoadedArray loaded = file_.load(name);
+            lines += sha256_line(loaded.array.data, name);
+            return loaded;
+          },
+          where));
     }
     const auto hash = file_.metadata().find(kHashKey);
     if (hash == file_.metadata().end() || hash->second != sha256_hex(lines))
@@ -174,11 +221,12 @@ class Reader {
   }
 
   std::string where_;
+  bool is_outdated_ = false;
   SafetensorsFile file_;
   json description_;
   ClassifierOptions options_;
   NamedSamples samples_;
-  Calibration calibration_;
+  std::optional<Calibration> calibration_;
 };
 
 }  // namespace
@@ -196,11 +244,11 @@ void Classifier::save(const std::filesystem::path& file) const {
     tensors.push_back({views()[v], {support.labels.size(), support.dim}, support.views[v]});
     lines += hash_of_values(support.views[v], type, views()[v]);
   }
-  std::vector<float> statistics;
-  if (const BackboneStatistics* given = state_->options.statistics.get(); given != nullptr) {
-    statistics = packed(*given);
-    tensors.push_back({kStatisticsTensor, {given->dim() + 2, given->dim()}, statistics});
-    lines += hash_of_values(statistics, type, kStatisticsTensor);
+  std::vector<StatisticsArray> arrays;
+  if (statistics() != nullptr) arrays = arrays_of(*statistics());
+  for (const auto& [array, shape, values] : arrays) {
+    tensors.push_back({statistics_tensor(array), shape, values});
+    lines += hash_of_values(values, type, statistics_tensor(array));
   }
   write_safetensors(file, {{kDescriptionKey, description}, {kHashKey, sha256_hex(lines)}}, tensors,
                     type);
@@ -217,6 +265,11 @@ Classifier Classifier::load(const std::filesystem::path& file) {
     if (error.code() != ErrorCode::none) throw;
     throw no_classifier(error.what());
   }
+  if (reader->is_outdated())
+    throw data_error(
+        fmt::format("{}: was fitted by plda with an earlier version of this program, whose "
+                    "statistics of networks were others; fit it again",
+                    file.string()));
   try {
     return Classifier(std::make_shared<const State>(reader->support(), reader->options(),
                                                     reader->calibration(),

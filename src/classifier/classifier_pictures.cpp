@@ -29,18 +29,16 @@ PictureNetworks::Receiver added_to(NamedSamples& samples, std::span<const Pictur
   };
 }
 
-std::shared_ptr<const BackboneStatistics> statistics_beside(const OpenedBackbone& backbone) {
-  const std::filesystem::path file = statistics_file(backbone.file);
-  if (std::error_code absent; !std::filesystem::exists(file, absent))
-    throw data_error(
-        fmt::format("{}: does not exist, and `method` plda needs it; make it from features with "
-                    "base classes: deepvoro backbone statistics {} --from STORE",
-                    file.string(), backbone.origin.backbone));
-  auto statistics = std::make_shared<const BackboneStatistics>(BackboneStatistics::load(file));
-  if (statistics->network_sha256 != backbone.origin.sha256)
+// Those that the method uses.
+std::shared_ptr<const BackboneStatistics> statistics_for(FitMethod method,
+                                                         const OpenedBackbone& backbone) {
+  if (method == FitMethod::deepvoro) return nullptr;
+  auto statistics = statistics_of_network(backbone.origin.sha256, backbone.file);
+  if (method == FitMethod::plda && (statistics == nullptr || !statistics->plda))
     throw data_error(fmt::format(
-        "{}: belongs to another network than {}; make it again with 'deepvoro backbone statistics'",
-        file.string(), backbone.file.string()));
+        "`method` plda needs statistics of {0} that {1}; make them from features with "
+        "base classes: deepvoro backbone statistics {0} --plda --from STORE",
+        backbone.origin.backbone, statistics == nullptr ? "do not exist" : "were not made for it"));
   return statistics;
 }
 
@@ -56,7 +54,7 @@ Classifier Classifier::fit_pictures(const LabelledPictures& pictures, const Pict
   const std::span<const Picture> all = pictures.pictures;
   const PictureOptions& looking = options.pictures;
   check_number_of_views(options.views);
-  check_method(options.method, options.pool);
+  const FitMethod method = method_of(options.method, options.pool);
   if (pictures.labels.size() != all.size()) throw usage_error("every picture needs one label");
   if (all.empty()) throw data_error("there are no pictures to learn from");
 
@@ -66,7 +64,7 @@ Classifier Classifier::fit_pictures(const LabelledPictures& pictures, const Pict
   if (looking.events.loading) looking.events.loading(choice.name);
   OpenedBackbone backbone = open_backbone(choice.name, looking.device);
   const FeatureOrigin origin = backbone.origin;
-  const auto statistics = options.method == Method::plda ? statistics_beside(backbone) : nullptr;
+  auto statistics = statistics_for(method, backbone);
   std::vector<std::string> views;
   for (const View& view :
        parse_views(options.views, SizeRule::release, backbone.network->input_size()))
@@ -77,7 +75,7 @@ Classifier Classifier::fit_pictures(const LabelledPictures& pictures, const Pict
   NamedSamples samples{.classes = pictures.classes, .dim = networks->dim()};
   networks->look_at(all, all.size(), looking,
                     added_to(samples, all, [&](std::size_t i) { return pictures.labels[i]; }));
-  return fit(samples, {views, options.pool, origin, statistics},
+  return fit(samples, {views, options.pool, origin, method, std::move(statistics)},
              std::make_shared<NetworkSlot>(std::move(networks), looking.device), looking.threads);
 }
 

@@ -157,7 +157,7 @@ class Measurement {
     const std::vector<double> others = largest(strangers);
     const auto percent_above_threshold = [&](const std::vector<double>& values) {
       const auto above = std::ranges::count_if(
-          values, [&](double value) { return value > calibration.threshold; });
+          values, [&](double value) { return -value < calibration.threshold(); });
       return kPercent * static_cast<double>(above) / static_cast<double>(values.size());
     };
     figures_[e].auroc_percent = kPercent * area_under_roc(own, others);

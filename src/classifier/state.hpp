@@ -2,10 +2,13 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "deepvoro/classifier/classifier.hpp"
+#include "deepvoro/classifier/ridge_voronoi.hpp"
 #include "deepvoro/ensemble/fitted.hpp"
 #include "picture_networks.hpp"
 
@@ -18,18 +21,22 @@ struct Classifier::State {
   State(NamedSamples support, ClassifierOptions options, std::optional<Calibration> known,
         std::shared_ptr<NetworkSlot> networks, unsigned threads);
 
+  [[nodiscard]] std::vector<Prediction> predict(std::span<const MatrixView<const float>> queries,
+                                                unsigned threads) const;
+
   NamedSamples support;
-  ClassifierOptions options;
+  ClassifierOptions options;  // with the method, and the statistics that it uses
   Pool pool;
   SpaceProvider spaces;
-  FittedEnsemble ensemble;
+  std::variant<RidgeVoronoi, FittedEnsemble> fitted;
   Calibration calibration;
   // For pictures; shared with the classifiers that are made of this one.
   std::shared_ptr<NetworkSlot> networks;
 };
 
-// Throws a usage error where a method does not make classifiers, or has a pool beside its own.
-void check_method(Method method, const Pool& pool);
+// The method that is meant. Throws a usage error where there is a pool beside a method that has its
+// own members.
+[[nodiscard]] FitMethod method_of(std::optional<FitMethod> method, const Pool& pool);
 
 // The support as an ensemble is fitted on it. Refers to it.
 [[nodiscard]] ViewedSamples viewed(const NamedSamples& support,

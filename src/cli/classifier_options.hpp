@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,10 @@ class LookingDisplay {
   std::optional<ProgressBar> bar_;
   LookedAt result_;
 };
+
+// Whether anything can be beyond a threshold, and the threshold as JSON: null where nothing can.
+[[nodiscard]] bool rejects(double threshold);
+[[nodiscard]] nlohmann::ordered_json threshold_json(double threshold);
 
 // Classes, pictures, temperature and threshold, for people.
 void print_summary(const std::string& file, const Classifier& classifier);

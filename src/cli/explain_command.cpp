@@ -19,8 +19,8 @@ using nlohmann::ordered_json;
 using Parts = std::vector<Explanation::Part>;
 
 constexpr const char* kExplainFooter = R"(
-Shown are the distance beside the one beyond which a picture is unknown, the influence of every class (minus its distance),
-how views and transformations voted, and the nearest pictures. Distances are means over the members.
+Shown are the distance beside the one beyond which a picture is unknown, the influence of every class (larger is nearer),
+what views, transformations and diagrams say, and the nearest pictures.
 
 Examples:
   deepvoro explain birds.dv garden.jpg
@@ -69,9 +69,10 @@ ordered_json to_json(const Classifier& fitted, const Explanation& explanation,
   return {{"file", picture},
           {"class", fitted.classes()[prediction.label]},
           {"unknown", prediction.unknown},
+          {"distance", prediction.distance},
           {"probabilities", by_class(fitted, prediction.probabilities)},
           {"influence", by_class(fitted, prediction.influence)},
-          {"threshold", fitted.calibration().threshold},
+          {"threshold", threshold_json(fitted.calibration().threshold())},
           {"temperature", fitted.calibration().temperature},
           {"views", to_json(fitted, explanation.views)},
           {"transformations", to_json(fitted, explanation.transformations)},
@@ -109,11 +110,10 @@ void print_level(const Classifier& fitted, const std::string& level, const Parts
 }
 
 std::string distance_text(const Classifier& fitted, const Prediction& prediction) {
-  const std::string distance =
-      fmt::format("mean distance {:.4f}", -prediction.influence[prediction.label]);
-  if (fitted.classes().size() < 2) return distance + "; with one class nothing is unknown";
-  return fmt::format("{}, unknown beyond {:.4f}: predict --reject answers {}", distance,
-                     -fitted.calibration().threshold,
+  const double threshold = fitted.calibration().threshold();
+  const std::string distance = fmt::format("distance {:.4f}", prediction.distance);
+  if (!rejects(threshold)) return distance + "; with one class nothing is unknown";
+  return fmt::format("{}, unknown beyond {:.4f}: predict --reject answers {}", distance, threshold,
                      prediction.unknown ? "unknown" : fitted.classes()[prediction.label]);
 }
 

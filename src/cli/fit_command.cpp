@@ -31,7 +31,7 @@ struct FitCommand {
   std::string support;
   std::string out;
   std::string pool;
-  std::string method = "deepvoro";
+  std::string method;
   PictureFit fit;
   PictureFlags flags;
 
@@ -72,7 +72,7 @@ Classifier FitCommand::of_pictures() {
 
 void FitCommand::run() {
   { const AtomicFile shows_early_whether_it_can_be_written(out); }
-  fit.method = method_named(method);
+  if (!method.empty()) fit.method = fit_method_named(method);
   if (!pool.empty()) fit.pool = read_pool(pool);
   const Classifier classifier = is_store(support) ? of_store() : of_pictures();
   classifier.save(out);
@@ -92,12 +92,11 @@ void add_fit_command(CLI::App& program) {
   app->add_option("--views", command->fit.views,
                   "views of each picture: 1, 4, 8, 16, 64, or names separated by commas")
       ->capture_default_str();
-  app->add_option(
-         "--method", command->method,
-         "deepvoro (every view with eight transformations), or plda (every view, whitened by "
-         "the statistics beside the network, or by the split base of a store)")
-      ->capture_default_str();
-  app->add_option("--pool", command->pool, "JSON file of members, instead of those of the method");
+  app->add_option("--method", command->method,
+                  "ridge-vd (a ridge regression and the nearest class mean, together), deepvoro "
+                  "(every view with eight transformations), or plda (every view, whitened by "
+                  "statistics of the network, or by the split base of a store) [ridge-vd]");
+  app->add_option("--pool", command->pool, "JSON file of members, instead of a method");
   command->flags.add_to(
       *app, "name or file of a model [photographs: resnet50; drawings: quickdraw-conv4]");
   app->callback([command] { command->run(); });

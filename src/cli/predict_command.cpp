@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,14 +19,18 @@ using nlohmann::ordered_json;
 
 constexpr const char* kPredictFooter = R"(
 QUERY is a picture, a folder of pictures, a pattern, or - for a list of these on the standard input; or a feature store.
-One row per picture: file, class, and the probability of every class.
+One row per picture: file, class, nearest class, and the probability of every class. With --reject the class of a picture
+that is far from every class is 'unknown'; --strictness high finds more of these and gives up more of the others. JSON has
+the distance and the threshold as well: in classifiers of the usual method, 1 is the distance of a typical picture of a class.
 
 Examples:
   deepvoro predict birds.dv garden.jpg pond.jpg
   deepvoro predict birds.dv holiday --reject --json
+  deepvoro predict birds.dv holiday --strictness high
   find . -name '*.jpg' | deepvoro predict birds.dv - > answers.csv)";
 
 constexpr const char* kUnknown = "unknown";
+const std::vector<std::string> kStrictnessNames{"low", "normal", "high"};
 
 // Text in quotes where a comma, a quote or a line's end is in it.
 std::string csv_field(const std::string& text) {
@@ -40,6 +46,8 @@ struct PredictCommand {
   bool as_json = false;
   bool as_csv = false;
   bool reject = false;
+  std::string strictness;
+  std::optional<double> threshold;
   PictureFlags flags;
 
   void run();
@@ -51,9 +59,25 @@ struct PredictCommand {
   };
   [[nodiscard]] Answers of_store(const Classifier& fitted) const;
   [[nodiscard]] Answers of_pictures(const Classifier& fitted) const;
+  [[nodiscard]] double chosen_threshold(const Classifier& fitted) const;
+  [[nodiscard]] std::string answer(const Classifier& fitted, const Prediction& prediction) const;
   [[nodiscard]] std::string csv(const Classifier& fitted, const Answers& answers) const;
   [[nodiscard]] std::string json(const Classifier& fitted, const Answers& answers) const;
 };
+
+double PredictCommand::chosen_threshold(const Classifier& fitted) const {
+  if (threshold) return *threshold;
+  const std::string& wanted = strictness.empty() ? kStrictnessNames[1] : strictness;
+  const auto place = std::ranges::find(kStrictnessNames, wanted) - kStrictnessNames.begin();
+  return fitted.calibration().threshold(kStrictnesses[static_cast<std::size_t>(place)]);
+}
+
+std::string PredictCommand::answer(const Classifier& fitted, const Prediction& prediction) const {
+  const bool rejects = reject || !strictness.empty() || threshold;
+  return rejects && !(prediction.distance < chosen_threshold(fitted))
+             ? kUnknown
+             : fitted.classes()[prediction.label];
+}
 
 PredictCommand::Answers PredictCommand::of_store(const Classifier& fitted) const {
   const FeatureStore store{queries.front()};
@@ -79,13 +103,13 @@ PredictCommand::Answers PredictCommand::of_pictures(const Classifier& fitted) co
 }
 
 std::string PredictCommand::csv(const Classifier& fitted, const Answers& answers) const {
-  std::string text = "file,class";
+  std::string text = "file,class,nearest";
   for (const std::string& name : fitted.classes()) text += "," + csv_field(name);
   text += "\n";
   for (std::size_t q = 0; q < answers.names.size(); ++q) {
     const Prediction& prediction = answers.predictions[q];
-    text += csv_field(answers.names[q]) + ",";
-    text += reject && prediction.unknown ? kUnknown : csv_field(fitted.classes()[prediction.label]);
+    text += csv_field(answers.names[q]) + "," + csv_field(answer(fitted, prediction)) + "," +
+            csv_field(fitted.classes()[prediction.label]);
     for (const double probability : prediction.probabilities)
       text += fmt::format(",{}", probability);
     text += "\n";
@@ -97,10 +121,11 @@ std::string PredictCommand::json(const Classifier& fitted, const Answers& answer
   std::string text = "[";
   for (std::size_t q = 0; q < answers.names.size(); ++q) {
     const Prediction& prediction = answers.predictions[q];
-    const std::string& nearest = fitted.classes()[prediction.label];
     ordered_json row{{"file", answers.names[q]},
-                     {"class", reject && prediction.unknown ? kUnknown : nearest}};
-    if (reject) row["nearest"] = nearest;
+                     {"class", answer(fitted, prediction)},
+                     {"nearest", fitted.classes()[prediction.label]},
+                     {"distance", prediction.distance},
+                     {"threshold", threshold_json(chosen_threshold(fitted))}};
     for (std::size_t k = 0; k < fitted.classes().size(); ++k)
       row["probabilities"][fitted.classes()[k]] = prediction.probabilities[k];
     text +=
@@ -111,6 +136,8 @@ std::string PredictCommand::json(const Classifier& fitted, const Answers& answer
 
 void PredictCommand::run() {
   if (as_json && as_csv) throw usage_error("--json and --csv cannot be combined");
+  if (!strictness.empty() && threshold)
+    throw usage_error("--strictness and --threshold cannot be combined");
   const Classifier fitted = Classifier::load(classifier);
   const bool store = queries.size() == 1 && is_store(queries.front());
   const Answers answers = store ? of_store(fitted) : of_pictures(fitted);
@@ -130,6 +157,11 @@ void add_predict_command(CLI::App& program) {
   app->add_flag("--json", command->as_json, "a JSON list");
   app->add_flag("--reject", command->reject,
                 "answer 'unknown' where a picture is far from every class");
+  app->add_option("--strictness", command->strictness,
+                  "as --reject, more or less readily: low, normal or high")
+      ->check(CLI::IsMember(kStrictnessNames));
+  app->add_option("--threshold", command->threshold,
+                  "as --reject, beyond this distance instead of the classifier's own");
   command->flags.add_to(*app,
                         "path of the model that the classifier was fitted with, if it was moved");
   app->callback([command] { command->run(); });

@@ -53,11 +53,16 @@ Picture picture_of_pixels(const Pixels& pixels, const std::string& name) {
                              name);
 }
 
-PictureFit fit_of(const std::string& views, const OptionalPath& pool, const std::string& method,
-                  Looking& looking) {
+std::optional<FitMethod> method_of(const std::optional<std::string>& name) {
+  if (!name) return std::nullopt;
+  return fit_method_named(*name);
+}
+
+PictureFit fit_of(const std::string& views, const OptionalPath& pool,
+                  const std::optional<std::string>& method, Looking& looking) {
   return {.views = views,
           .pool = pool ? read_pool(*pool) : Pool(),
-          .method = method_named(method),
+          .method = method_of(method),
           .pictures = looking.options()};
 }
 
@@ -67,7 +72,8 @@ py::array_t<double> array_of_row(const std::vector<double>& values) {
 
 py::tuple tuple_of(const Prediction& prediction) {
   return py::make_tuple(prediction.label, prediction.unknown,
-                        array_of_row(prediction.probabilities), array_of_row(prediction.influence));
+                        array_of_row(prediction.probabilities), array_of_row(prediction.influence),
+                        prediction.distance);
 }
 
 void predict(const Classifier& classifier, const std::vector<Picture>& pictures, Looking& looking,
@@ -146,7 +152,7 @@ void bind_classifier(py::module_& module) {
       .def_static(
           "fit_collection",
           [](const std::filesystem::path& collection, const std::string& views,
-             const OptionalPath& pool, const std::string& method, Looking& looking) {
+             const OptionalPath& pool, const std::optional<std::string>& method, Looking& looking) {
             return Classifier::fit_pictures(collection, fit_of(views, pool, method, looking));
           },
           py::arg("collection"), py::arg("views"), py::arg("pool"), py::arg("method"),
@@ -156,7 +162,7 @@ void bind_classifier(py::module_& module) {
           "fit_pictures",
           [](const std::vector<std::string>& classes, const std::vector<std::size_t>& labels,
              const std::vector<Picture>& pictures, const std::string& views,
-             const OptionalPath& pool, const std::string& method, Looking& looking) {
+             const OptionalPath& pool, const std::optional<std::string>& method, Looking& looking) {
             return Classifier::fit_pictures({classes, labels, pictures},
                                             fit_of(views, pool, method, looking));
           },
@@ -166,9 +172,9 @@ void bind_classifier(py::module_& module) {
       .def_static(
           "fit_store",
           [](const FeatureStore& store, const std::string& split, const OptionalPath& pool,
-             const std::string& method, unsigned threads) {
+             const std::optional<std::string>& method, unsigned threads) {
             return Classifier::fit(store, split, pool ? read_pool(*pool) : Pool(), threads,
-                                   method_named(method));
+                                   method_of(method));
           },
           py::arg("store"), py::arg("split"), py::arg("pool"), py::arg("method"),
           py::arg("threads"), Unlocked(), "Of one split of a feature store.")
@@ -192,9 +198,10 @@ void bind_classifier(py::module_& module) {
       .def("without", &Classifier::without, py::arg("class_name"), py::arg("threads"), Unlocked(),
            "As if this class had never been there.")
       .def("predict", &predict, py::arg("pictures"), py::arg("looking"), py::arg("on_answer"),
-           "Calls on_answer(number, (label, unknown, probabilities, influence)) for each picture.")
+           "Calls on_answer(number, (label, unknown, probabilities, influence, distance)) for each "
+           "picture.")
       .def("predict_store", &predict_store, py::arg("store"), py::arg("split"), py::arg("threads"),
-           "(label, unknown, probabilities, influence) of each sample of a split.")
+           "(label, unknown, probabilities, influence, distance) of each sample of a split.")
       .def("explain", &explain, py::arg("picture"), py::arg("neighbours"), py::arg("looking"),
            "Why a picture gets its class.")
       .def_property_readonly("classes", &Classifier::classes, "Names, in alphabetical order.")
@@ -213,9 +220,16 @@ void bind_classifier(py::module_& module) {
           [](const Classifier& classifier) { return classifier.calibration().temperature; },
           "Of the softmax that turns influence into probability.")
       .def_property_readonly(
-          "threshold",
-          [](const Classifier& classifier) { return classifier.calibration().threshold; },
-          "A picture on which no class has more influence than this is unknown.");
+          "thresholds",
+          [](const Classifier& classifier) { return classifier.calibration().thresholds; },
+          "A picture that is farther than this from every class is unknown: low, normal, high.")
+      .def_property_readonly(
+          "method", [](const Classifier& classifier) { return name(classifier.method()); },
+          "How it was made: ridge-vd, deepvoro or plda.")
+      .def_property_readonly(
+          "left_out",
+          [](const Classifier& classifier) { return classifier.calibration().left_out; },
+          "The class of each sample when it is left out; None where it was not.");
 }
 
 }  // namespace deepvoro::python

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "deepvoro/classifier/calibration.hpp"
+#include "deepvoro/classifier/ridge_voronoi.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/ensemble/fitted.hpp"
@@ -78,6 +82,47 @@ class Ensemble {
  private:
   std::size_t views_;
   std::optional<FittedEnsemble> fitted_;
+};
+
+// ridge-vd on rows, views side by side.
+class FittedRidgeVoronoi {
+ public:
+  FittedRidgeVoronoi(const Rows& rows, const Labels& labels, std::size_t classes,
+                     const std::vector<std::string>& views,
+                     const std::optional<std::filesystem::path>& statistics)
+      : views_(views.size()) {
+    const ViewedSamples support = samples_of(views, rows, labels, classes);
+    const py::gil_scoped_release unlocked;
+    std::optional<BackboneStatistics> of_network;
+    if (statistics) of_network = BackboneStatistics::load(*statistics);
+    fitted_.emplace(support, of_network ? &*of_network : nullptr);
+  }
+
+  [[nodiscard]] py::array_t<double> influence(const Rows& queries, unsigned threads) const {
+    return asked(queries, threads,
+                 [](const RidgeVoronoi::Answer& answer) { return answer.scores(); });
+  }
+  [[nodiscard]] py::array_t<double> distances(const Rows& queries, unsigned threads) const {
+    return asked(queries, threads,
+                 [](const RidgeVoronoi::Answer& answer) { return answer.distances; });
+  }
+  [[nodiscard]] const Calibration& calibration() const { return fitted_->calibration(); }
+
+ private:
+  template <class Part>
+  [[nodiscard]] py::array_t<double> asked(const Rows& queries, unsigned threads,
+                                          const Part& part) const {
+    const std::vector<MatrixView<const float>> blocks = column_blocks(queries, views_);
+    py::array_t<double> out({blocks.front().rows(), fitted_->classes()});
+    double* to = out.mutable_data();
+    const py::gil_scoped_release unlocked;
+    for (const RidgeVoronoi::Answer& answer : fitted_->ask(blocks, threads))
+      to = std::ranges::copy(part(answer), to).out;
+    return out;
+  }
+
+  std::size_t views_;
+  std::optional<RidgeVoronoi> fitted_;
 };
 
 FittedHead head(const std::string& method, const Rows& rows, const Labels& labels,
@@ -157,6 +202,33 @@ void bind_fitted(py::module_& module) {
            py::arg("members"), py::arg("alpha"), py::arg("base") = py::none())
       .def("influence", &Ensemble::influence, py::arg("rows").noconvert(), py::arg("threads"),
            "Influence of each class on each row, [rows, classes]; larger is nearer.");
+  py::class_<FittedRidgeVoronoi>(module, "RidgeVoronoi",
+                                 "A ridge regression and the nearest class mean, together.")
+      .def(py::init<const Rows&, const Labels&, std::size_t, const std::vector<std::string>&,
+                    const std::optional<std::filesystem::path>&>(),
+           py::arg("rows").noconvert(), py::arg("labels"), py::arg("classes"), py::arg("views"),
+           py::arg("statistics") = py::none())
+      .def("influence", &FittedRidgeVoronoi::influence, py::arg("rows").noconvert(),
+           py::arg("threads"), "Score of each class for each row, [rows, classes].")
+      .def("distances", &FittedRidgeVoronoi::distances, py::arg("rows").noconvert(),
+           py::arg("threads"),
+           "Distance of each row from each class, where 1 is typical of rows of the class.")
+      .def_property_readonly(
+          "temperature",
+          [](const FittedRidgeVoronoi& fitted) { return fitted.calibration().temperature; },
+          "Of the softmax that turns scores into probability.")
+      .def_property_readonly(
+          "exponent",
+          [](const FittedRidgeVoronoi& fitted) { return fitted.calibration().exponent; },
+          "Of the features.")
+      .def_property_readonly(
+          "thresholds",
+          [](const FittedRidgeVoronoi& fitted) { return fitted.calibration().thresholds; },
+          "A row that is farther than this from every class is unknown: low, normal, high.")
+      .def_property_readonly(
+          "left_out",
+          [](const FittedRidgeVoronoi& fitted) { return fitted.calibration().left_out; },
+          "The class of each row when it is left out; None where it was not.");
   py::class_<FittedHead>(module, "Head", "A head fitted on labelled rows.")
       .def(py::init(&head), py::arg("method"), py::arg("rows").noconvert(), py::arg("labels"),
            py::arg("classes"), py::arg("epochs") = LogisticOptions::kDefaultEpochs,

@@ -1,4 +1,5 @@
 """Reads and writes .safetensors files, with NumPy alone."""
+import hashlib
 import json
 import struct
 
@@ -35,3 +36,12 @@ def read(path):
         begin, end = entry["data_offsets"]
         tensors[name] = np.frombuffer(body[begin:end], TYPES[entry["dtype"]]).reshape(entry["shape"])
     return tensors, metadata
+
+
+def write_hashed(path, tensors, description):
+    """A classifier or statistics file: the description as text, and the hash of it and of all tensors."""
+    text = json.dumps(description)
+    lines = f"{hashlib.sha256(text.encode()).hexdigest()}  deepvoro\n"
+    for name, values in tensors.items():
+        lines += f"{hashlib.sha256(values.tobytes()).hexdigest()}  {name}\n"
+    write(path, tensors, {"deepvoro": text, "sha256": hashlib.sha256(lines.encode()).hexdigest()})

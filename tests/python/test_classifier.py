@@ -1,4 +1,4 @@
-"""deepvoro fit, predict, add, remove, explain on feature stores, against NumPy."""
+"""deepvoro fit, predict, add, remove, explain on feature stores, against NumPy; numbers of the method deepvoro."""
 import csv
 import hashlib
 import io
@@ -52,7 +52,7 @@ def log_probabilities(influence, temperature):
 
 
 def expected_calibration(support, labels):
-    """Temperature and threshold by the definitions in docs/METHODS.md."""
+    """Temperature, and thresholds of influence, by the definitions in docs/METHODS.md."""
     every = np.arange(len(labels))
     own = np.eye(labels.max() + 1, dtype=bool)[labels]
     strangers = np.where(own, np.nan, mean_influence(support, labels, support))
@@ -60,7 +60,7 @@ def expected_calibration(support, labels):
     nearest_strangers = np.nanmax(strangers, axis=1).mean()
     several = np.bincount(labels)[labels] > 1
     if not several.any():
-        return prior, 0.9 * nearest_strangers, None
+        return prior, [share * nearest_strangers for share in (0.95, 0.9, 0.85)], None
     influence = mean_influence(support, labels, support, left_out=True)[several]
 
     def cost(log_temperature):
@@ -69,8 +69,9 @@ def expected_calibration(support, labels):
 
     best = minimize_scalar(cost, bounds=(np.log(prior / 100), np.log(prior * 100)), method="bounded",
                            options={"xatol": 1e-10})
-    threshold = (influence.max(axis=1).mean() + nearest_strangers) / 2
-    return np.exp(best.x), threshold, (influence.argmax(axis=1) == labels[several]).sum()
+    own = influence.max(axis=1).mean()
+    thresholds = [own + (nearest_strangers - own) * place for place in (0.75, 0.5, 0.25)]
+    return np.exp(best.x), thresholds, (influence.argmax(axis=1) == labels[several]).sum()
 
 
 def labels_of(description):
@@ -79,7 +80,8 @@ def labels_of(description):
 
 def rows_of_csv(text):
     head, *rows = csv.reader(io.StringIO(text))
-    return head, [row[:2] for row in rows], np.array([row[2:] for row in rows], dtype=float)
+    assert head[:3] == ["file", "class", "nearest"] and all(row[1] in (row[2], "unknown") for row in rows)
+    return head, [row[:2] for row in rows], np.array([row[3:] for row in rows], dtype=float)
 
 
 class Features:
@@ -108,9 +110,9 @@ UNEQUAL = {"wren": 4, "owl": 1, "jay": 7, "emu": 2}
 
 @pytest.fixture
 def fit(deepvoro, tmp_path):
-    def run(features, name="fitted", kept=slice(None)):
+    def run(features, name="fitted", kept=slice(None), method="deepvoro"):
         store, file = features.write(tmp_path / f"{name}-store", kept), tmp_path / f"{name}.dv"
-        process = deepvoro("fit", store, "--out", file)
+        process = deepvoro("fit", store, "--method", method, "--out", file)
         assert process.returncode == 0, process.stderr
         return file, process.stdout
 
@@ -143,7 +145,7 @@ def test_probabilities_agree_with_numpy(fit, predict, queries, dtype):
     calibration = description["calibration"]
     expected = np.exp(log_probabilities(influence, calibration["temperature"]))
     head, names, actual = rows_of_csv(predict(file, queries[1]))
-    assert head == ["file", "class", *sorted(UNEQUAL)]
+    assert head[3:] == sorted(UNEQUAL)
     np.testing.assert_allclose(actual, expected, rtol=1e-3, atol=1e-6)
     np.testing.assert_allclose(actual.sum(axis=1), 1, rtol=1e-12)
     clear = np.diff(np.sort(expected, axis=1)[:, -2:], axis=1)[:, 0] > 1e-4
@@ -152,8 +154,8 @@ def test_probabilities_agree_with_numpy(fit, predict, queries, dtype):
     assert [name for name, _ in names] == [f"novel/{i}" for i in range(50)]
     # Unknown is what is farther from every class than the threshold.
     _, rejected, _ = rows_of_csv(predict(file, queries[1], "--reject"))
-    far = influence.max(axis=1) <= calibration["threshold"]
-    near_threshold = abs(influence.max(axis=1) / calibration["threshold"] - 1) < RELATIVE
+    far = -influence.max(axis=1) >= calibration["thresholds"][1]
+    near_threshold = abs(-influence.max(axis=1) / calibration["thresholds"][1] - 1) < RELATIVE
     assert 0 < far.sum() < 50
     for row, name, answer, skip in zip(rejected, answers, far, near_threshold):
         assert skip or row[1] == ("unknown" if answer else name)
@@ -164,7 +166,7 @@ def test_json_says_the_same_as_csv(fit, predict, queries):
     rows = json.loads(predict(file, queries[1], "--json", "--reject"))
     head, names, probabilities = rows_of_csv(predict(file, queries[1], "--csv", "--reject"))
     assert [[row["file"], row["class"]] for row in rows] == names
-    assert [list(row["probabilities"]) for row in rows] == [head[2:]] * len(rows)
+    assert [list(row["probabilities"]) for row in rows] == [head[3:]] * len(rows)
     np.testing.assert_array_equal([list(row["probabilities"].values()) for row in rows], probabilities)
     assert {row["nearest"] for row in rows if row["class"] == "unknown"} <= set(UNEQUAL)
 
@@ -174,7 +176,7 @@ def test_names_of_any_characters_are_fields_of_a_table(deepvoro, tmp_path):
     folder = Features(dict.fromkeys(names, 2)).write(tmp_path / "store")
     assert deepvoro("fit", folder, "--out", tmp_path / "odd.dv").returncode == 0
     head, answers, _ = rows_of_csv(deepvoro("predict", tmp_path / "odd.dv", folder).stdout)
-    assert head == ["file", "class", *names]
+    assert head[3:] == names
     assert {name for _, name in answers} == set(names)
 
 
@@ -185,15 +187,15 @@ def test_temperature_and_threshold_agree_with_scipy(fit, shots):
     file, text = fit(Features(shots, seed=3))
     description, support = read(file)
     labels = labels_of(description)
-    temperature, threshold, correct = expected_calibration(support, labels)
+    temperature, thresholds, correct = expected_calibration(support, labels)
     calibration = description["calibration"]
     assert abs(calibration["temperature"] / temperature - 1) < 1e-4
-    assert abs(calibration["threshold"] / threshold - 1) < 1e-4
+    np.testing.assert_allclose(calibration["thresholds"], -np.array(thresholds), rtol=1e-4)
     several = sum(count for count in shots.values() if count > 1)
-    assert calibration["source"] == ("leave-one-out" if several else "distances")
-    assert calibration["samples"] == several
-    assert calibration["correct"] == (correct or 0)
-    assert f"temperature {temperature:.3g}"[:-1] in text and f"{-threshold:.3g}"[:-1] in text
+    assert sum(answer is not None for answer in calibration["left_out"]) == several
+    assert sum(answer == label for answer, label in zip(calibration["left_out"], labels)) == (correct or 0)
+    assert f"temperature {temperature:.3g}"[:-1] in text and f"{-thresholds[1]:.3g}"[:-1] in text
+    assert f"left out in turn, {correct} of {several} " in text if several else "none could be left out" in text
 
 
 def test_cub_features_agree_with_numpy(deepvoro, predict, cub_store, tmp_path):
@@ -206,14 +208,14 @@ def test_cub_features_agree_with_numpy(deepvoro, predict, cub_store, tmp_path):
     for name, kept in (("support", few & (numbers < 5)), ("query", few & (numbers >= 5) & (numbers < 15))):
         write_store(tmp_path / name, {"novel": (labels[kept], {view: rows[view][kept] for view in views})})
     file = tmp_path / "birds.dv"
-    process = deepvoro("fit", tmp_path / "support", "--out", file)
+    process = deepvoro("fit", tmp_path / "support", "--method", "deepvoro", "--out", file)
     assert process.returncode == 0, process.stderr
     stored, support = read(file)
     truth = labels[few & (numbers >= 5) & (numbers < 15)]
-    temperature, threshold, correct = expected_calibration(support, labels_of(stored))
+    temperature, thresholds, correct = expected_calibration(support, labels_of(stored))
     assert abs(stored["calibration"]["temperature"] / temperature - 1) < 1e-4
-    assert abs(stored["calibration"]["threshold"] / threshold - 1) < 1e-4
-    assert stored["calibration"]["correct"] == correct
+    np.testing.assert_allclose(stored["calibration"]["thresholds"], -np.array(thresholds), rtol=1e-4)
+    assert sum(answer == label for answer, label in zip(stored["calibration"]["left_out"], labels_of(stored))) == correct
     asked = {view: np.load(tmp_path / f"query/novel/{view}.npy").astype(np.float64) for view in views}
     expected = np.exp(log_probabilities(mean_influence(support, labels_of(stored), asked), temperature))
     _, _, actual = rows_of_csv(predict(file, tmp_path / "query"))
@@ -243,12 +245,13 @@ def test_adding_and_removing_give_the_bytes_of_fitting_at_once(deepvoro, fit):
     assert whole.read_bytes() == rest.read_bytes()
 
 
-def test_threads_and_instruction_sets_do_not_matter(deepvoro, predict, queries, tmp_path):
+@pytest.mark.parametrize("method", ["ridge-vd", "deepvoro"])
+def test_threads_and_instruction_sets_do_not_matter(deepvoro, predict, queries, tmp_path, method):
     store = Features(UNEQUAL).write(tmp_path / "support")
     answers = set()
     for i, (flags, isa) in enumerate([(("--threads", 1), "generic"), (("--threads", 3), "avx2")]):
         file = tmp_path / f"{i}.dv"
-        process = deepvoro("fit", store, *flags, "--out", file, env={"DEEPVORO_ISA": isa})
+        process = deepvoro("fit", store, "--method", method, *flags, "--out", file, env={"DEEPVORO_ISA": isa})
         if "lacks" in process.stderr:
             pytest.skip(process.stderr)
         assert process.returncode == 0, process.stderr
@@ -256,9 +259,10 @@ def test_threads_and_instruction_sets_do_not_matter(deepvoro, predict, queries, 
     assert len(answers) == 1
 
 
-def test_features_with_negative_values_are_transformed_with_their_sign(fit, predict, tmp_path):
+@pytest.mark.parametrize("method", ["ridge-vd", "deepvoro"])
+def test_features_with_negative_values_are_transformed_with_their_sign(fit, predict, tmp_path, method):
     features = Features(UNEQUAL, lowest=-1.0)
-    file, _ = fit(features)
+    file, _ = fit(features, method=method)
     _, names, _ = rows_of_csv(predict(file, features.write(tmp_path / "same")))
     assert np.mean([name == features.classes[k] for (_, name), k in zip(names, features.labels)]) > 0.8
 
@@ -267,7 +271,7 @@ def test_members_of_a_pool_file_take_part(deepvoro, predict, queries, tmp_path, 
     store = Features(UNEQUAL).write(tmp_path / "support")
     pool = write_pool([{"view": "s84_r0_f1", "w": 1, "b": 0, "lambda": 1, "geometry": "vd"}])
     process = deepvoro("fit", store, "--pool", pool, "--out", tmp_path / "one.dv")
-    assert process.returncode == 0 and "1 members" in process.stdout
+    assert process.returncode == 0 and "sum of distances over 1 member\n" in process.stdout
     description, support = read(tmp_path / "one.dv")
     labels, rows = labels_of(description), transformed(support["s84_r0_f1"], 0, 1)
     means = np.stack([rows[labels == k].mean(axis=0) for k in range(4)])

@@ -392,6 +392,25 @@ def test_explanation_says_who_voted_and_what_is_near(deepvoro, fit, pictures):
     _, [[_, name]], [probabilities] = rows_of_csv(deepvoro("predict", file, picture).stdout)
     assert explained["class"] == name == "bee"
     assert list(explained["probabilities"].values()) == list(probabilities)
+    assert [part["name"] for part in explained["geometries"]] == ["ridge", "vd"]
+    for class_name in SHOTS:
+        together = sum(part["influence"][class_name] for part in explained["geometries"])
+        assert together == explained["influence"][class_name]
+    assert len(explained["views"]) == 4 and len(explained["transformations"]) == 1
+    assert [(n["class"], n["name"]) for n in explained["neighbours"][:1]] == [("bee", "2.png")]
+    assert explained["neighbours"][0]["distance"] == 0 and len(explained["neighbours"]) == 3
+    text = deepvoro("explain", file, picture).stdout
+    for word in ("bee/2.png", "influence", "s32_r0_f1", "w1_b0_l0.75", "ridge", "vd", "votes"):
+        assert word in text
+
+
+def test_explanation_by_members_says_who_voted_and_what_is_near(deepvoro, fit, pictures):
+    file = fit("--method", "deepvoro")
+    picture = pictures / "support/bee/2.png"
+    process = deepvoro("explain", file, picture, "--json", "--neighbours", 3)
+    assert process.returncode == 0, process.stderr
+    explained = json.loads(process.stdout)
+    assert explained["class"] == "bee"
     for level, count in (("views", 4), ("transformations", 8), ("geometries", 1)):
         parts = explained[level]
         assert len(parts) == count
@@ -408,17 +427,17 @@ def test_explanation_says_who_voted_and_what_is_near(deepvoro, fit, pictures):
 
 
 def test_explanation_tells_the_distance_from_the_unknown(deepvoro, fit, pictures, tmp_path):
-    file = fit()
     stranger = tmp_path / "stranger.png"
     Image.new("RGB", (45, 50), "white").save(stranger)
     answered = set()
-    for picture in (pictures / "query/bee/1.png", stranger):
-        explained = json.loads(deepvoro("explain", file, picture, "--json").stdout)
-        [[_, answer]] = answers(deepvoro("predict", file, picture, "--reject"))
-        distance, threshold = -max(explained["influence"].values()), -explained["threshold"]
-        expected = f"mean distance {distance:.4f}, unknown beyond {threshold:.4f}: predict --reject answers {answer}"
-        assert deepvoro("explain", file, picture).stdout.splitlines()[1] == expected
-        answered.add(answer)
-    assert answered == {"bee", "unknown"}
-    one = fit(support=only(pictures / "support/bee", tmp_path / "one"), name="one")
+    for file in (fit(), fit("--method", "deepvoro", name="ensemble")):
+        for picture in (pictures / "query/bee/1.png", stranger):
+            explained = json.loads(deepvoro("explain", file, picture, "--json").stdout)
+            [[_, answer]] = answers(deepvoro("predict", file, picture, "--reject"))
+            distance, threshold = explained["distance"], explained["threshold"]
+            expected = f"distance {distance:.4f}, unknown beyond {threshold:.4f}: predict --reject answers {answer}"
+            assert deepvoro("explain", file, picture).stdout.splitlines()[1] == expected
+            answered.add(answer)
+    assert {"bee", "unknown"} <= answered
+    one = fit("--method", "deepvoro", support=only(pictures / "support/bee", tmp_path / "one"), name="one")
     assert deepvoro("explain", one, stranger).stdout.splitlines()[1].endswith("; with one class nothing is unknown")

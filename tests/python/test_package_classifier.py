@@ -41,7 +41,7 @@ def plain_influence(blocks, labels, query_blocks, transforms, alpha=1.0, signed=
 @pytest.mark.parametrize("signed", [False, True])
 def test_influence_is_the_sum_over_the_eight_transformations(dim, alpha, signed):
     (X, y), (queries, _) = samples(0, signed=signed, dim=dim), samples(1, signed=signed, dim=dim)
-    model = deepvoro.DeepVoroClassifier(alpha=alpha).fit(X, y)
+    model = deepvoro.DeepVoroClassifier(geometry="vd", alpha=alpha).fit(X, y)
     wanted = plain_influence([X], y, [queries], reference.DEEPVORO_TRANSFORMATIONS, alpha, signed)
     np.testing.assert_allclose(model.decision_function(queries), wanted, rtol=2e-5)
     np.testing.assert_array_equal(model.predict(queries), wanted.argmax(axis=1))
@@ -77,7 +77,7 @@ def test_surrogates_are_those_of_the_paper():
 def test_two_classes_have_one_decision():
     (X, y), (queries, _) = samples(0, sizes=(3, 5)), samples(1, sizes=(3, 5))
     wanted = plain_influence([X], y, [queries], reference.DEEPVORO_TRANSFORMATIONS)
-    model = deepvoro.DeepVoroClassifier().fit(X, y)
+    model = deepvoro.DeepVoroClassifier(geometry="vd").fit(X, y)
     np.testing.assert_allclose(model.decision_function(queries), wanted[:, 1] - wanted[:, 0], rtol=1e-3, atol=1e-4)
 
 
@@ -116,8 +116,8 @@ class TestPartialFit:
 
     def test_negative_rows_that_come_later_make_all_signed(self):
         X, y = samples(0, signed=True)
-        grown = deepvoro.DeepVoroClassifier().fit(abs(X), y).partial_fit(X, y)
-        whole = deepvoro.DeepVoroClassifier().fit(np.concatenate([abs(X), X]), np.concatenate([y, y]))
+        grown = deepvoro.DeepVoroClassifier(geometry="vd").fit(abs(X), y).partial_fit(X, y)
+        whole = deepvoro.DeepVoroClassifier(geometry="vd").fit(np.concatenate([abs(X), X]), np.concatenate([y, y]))
         np.testing.assert_array_equal(grown.decision_function(X), whole.decision_function(X))
 
     def test_does_not_feel_later_changes_of_the_array(self):
@@ -150,13 +150,14 @@ class TestProbabilities:
     def test_leave_one_out_really_leaves_out(self, alpha):
         """The temperature minimises the loss of rows that models without them see, pulled to the prior."""
         X, y = samples(0, sizes=(3, 4, 5))
-        model = deepvoro.DeepVoroClassifier(alpha=alpha).fit(X, y)
+        model = deepvoro.DeepVoroClassifier(geometry="vd", alpha=alpha).fit(X, y)
         all_rows = model.decision_function(X)
         prior = -0.08 * np.mean([all_rows[i, k] for i in range(len(y)) for k in range(3) if k != y[i]])
         left_out = []
         for i in range(len(y)):
             others = np.arange(len(y)) != i
-            left_out.append(deepvoro.DeepVoroClassifier(alpha=alpha).fit(X[others], y[others]).decision_function(X[i:i + 1])[0])
+            model_without = deepvoro.DeepVoroClassifier(geometry="vd", alpha=alpha).fit(X[others], y[others])
+            left_out.append(model_without.decision_function(X[i:i + 1])[0])
 
         def cost(log_factor):
             likelihood = log_softmax(np.array(left_out) / (prior * np.exp(log_factor)), axis=1)
@@ -233,6 +234,8 @@ class TestArrays:
         ({"views": 3}, "70 features cannot be divided into 3 equal views"),
         ({"geometry": "circle"}, "geometry 'circle': unknown"),
         ({"geometry": "surrogate"}, "base"),
+        ({"geometry": "ridge-vd", "alpha": 2}, "'ridge-vd' has no transforms"),
+        ({"statistics": "nowhere.statistics"}, "nowhere.statistics"),
         ({"transforms": [{"power": 2}]}, "member 0: \"power\" is unknown"),
         ({"transforms": []}, "no members"),
         ({"transforms": "sqrt"}, "transforms must be a list of dicts"),
@@ -253,8 +256,8 @@ def test_wrong_parameters_are_named(parameters, message):
 def test_negative_features_are_an_error_if_unsigned_is_asked_for():
     X, y = samples(0, signed=True)
     with pytest.raises(ValueError, match="column .*`signed`"):
-        deepvoro.DeepVoroClassifier(signed=False).fit(X, y)
-    model = deepvoro.DeepVoroClassifier().fit(abs(X), y)
+        deepvoro.DeepVoroClassifier(geometry="vd", signed=False).fit(X, y)
+    model = deepvoro.DeepVoroClassifier(geometry="vd").fit(abs(X), y)
     with pytest.raises(ValueError, match="X has negative features.*; fit with signed=True"):
         model.predict(-abs(X))
 

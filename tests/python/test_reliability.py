@@ -25,7 +25,7 @@ def expected_figures(folder, task):
     likelihood, confidence, correct, auroc, kept, found = [], [], [], [], [], []
     for number, episode in enumerate(reference.draw_episodes(reference.rows_by_class(labels), task)):
         support = {view: rows[episode.support.ravel()] for view, rows in views.items()}
-        temperature, threshold, _ = expected_calibration(support, ways)
+        temperature, thresholds, _ = expected_calibration(support, ways)
 
         def asked(rows):
             return mean_influence(support, ways, {view: features[rows] for view, features in views.items()})
@@ -41,8 +41,8 @@ def expected_figures(folder, task):
         own = influence.max(axis=1)
         known = np.r_[np.ones(len(own)), np.zeros(len(strangers))]
         auroc.append(100 * roc_auc_score(known, np.r_[own, strangers]))
-        kept.append(100 * (own > threshold).mean())
-        found.append(100 * (strangers <= threshold).mean())
+        kept.append(100 * (own > thresholds[1]).mean())
+        found.append(100 * (strangers <= thresholds[1]).mean())
     error = calibration_error(np.concatenate(confidence), np.concatenate(correct))
     return error, np.mean(likelihood), np.mean(auroc), reference.ci95(np.array(auroc)), np.mean(kept), np.mean(found)
 

@@ -1,9 +1,10 @@
-"""Statistics of a backbone, and classifiers by plda that are made with them, against NumPy."""
+"""Statistics of a backbone, and classifiers that are made with them, against NumPy."""
 import hashlib
 import json
 
 import numpy as np
 import pytest
+import rule_reference
 import safetensors
 from conftest import REPOSITORY
 from scipy.optimize import minimize_scalar
@@ -82,6 +83,10 @@ def mean_influence(model, support, labels, queries):
     return total / len(VIEWS)
 
 
+def views_in(tensors):
+    return {view: tensors[view] for view in VIEWS}
+
+
 def read(file):
     tensors, metadata = safetensors.read(file)
     return json.loads(metadata["deepvoro"]), tensors
@@ -100,14 +105,14 @@ def backbone(tmp_path):
 def test_statistics_are_the_covariances_of_base_classes(deepvoro, backbone, tmp_path, shrinkage):
     model, sha256 = backbone
     store = make_store(tmp_path / "store", model=sha256)
-    done = deepvoro("backbone", "statistics", model, "--from", store, *shrinkage)
+    done = deepvoro("backbone", "statistics", model, "--plda", "--from", store, *shrinkage)
     assert done.returncode == 0, done.stderr
     description, tensors = read(model.with_suffix(".statistics"))
     assert description["network"] == sha256 and description["views"] == list(VIEWS)
     assert (description["classes"], description["samples"]) == (40, len(np.load(store / "base/labels.npy")))
     shares = (0.3, 0.1) if shrinkage else (0.5, 0.4)
-    assert (description["shrink_within"], description["shrink_between"]) == shares
-    assert description["kappa"] == (2 if shrinkage else 1)
+    assert (description["plda"]["shrink_within"], description["plda"]["shrink_between"]) == shares
+    assert description["plda"]["kappa"] == (2 if shrinkage else 1)
     assert tensors["plda"].dtype == np.float16 and tensors["plda"].shape == (DIM + 2, DIM)
     found = Model(tensors["plda"])
     mean, S_w, S_b = base_covariances(store, *shares)
@@ -117,6 +122,70 @@ def test_statistics_are_the_covariances_of_base_classes(deepvoro, backbone, tmp_
     assert 0.5 < abs(found.axes).max() <= 1
     np.testing.assert_allclose(within / scale, np.eye(DIM), atol=5e-3)
     np.testing.assert_allclose(between / scale, np.diag(found.psi), atol=5e-3 * found.psi.max())
+
+
+def test_the_space_of_points_is_that_of_base_classes(deepvoro, backbone, tmp_path):
+    model, sha256 = backbone
+    dim = 150  # more than there are directions
+    store = make_store(tmp_path / "store", dim=dim, model=sha256)
+    done = deepvoro("backbone", "statistics", model, "--from", store)
+    assert done.returncode == 0, done.stderr
+    description, tensors = read(model.with_suffix(".statistics"))
+    assert "plda" not in description and set(tensors) == {"points-0.75", "points-0.5"}
+    labels = np.load(store / "base/labels.npy")
+    rows = [np.load(store / f"base/{view}.npy") for view in VIEWS]
+    for space in description["spaces"]:
+        points = rule_reference.represent(rows, space["exponent"])
+        means = rule_reference.class_means(points, labels, 40)
+        residuals = points - means[labels]
+        covariance = residuals.T @ residuals / (len(points) - 40)
+        variances = np.linalg.eigvalsh(covariance)[::-1]
+        mean_variance = np.trace(covariance) / dim
+        found = tensors[f"points-{space['exponent']}"].astype(float)
+        assert found.shape == (129, dim)
+        np.testing.assert_allclose(found[0], means.mean(axis=0), rtol=1e-3, atol=1e-6)
+        wanted = 1 - np.sqrt(0.8 * mean_variance / (0.2 * variances[:128] + 0.8 * mean_variance))
+        np.testing.assert_allclose(space["shrinkage"], wanted, rtol=1e-9, atol=1e-9)
+        directions = found[1:]
+        np.testing.assert_allclose(directions @ directions.T, np.eye(128), atol=2e-3)
+        np.testing.assert_allclose(directions @ covariance @ directions.T, np.diag(variances[:128]), atol=2e-3 * variances[0])
+
+
+def known_spaces(description, tensors, prefix=""):
+    """As the reference takes them."""
+    arrays = {space["exponent"]: tensors[f"{prefix}points-{space['exponent']}"] for space in description["spaces"]}
+    return {space["exponent"]: (arrays[space["exponent"]][0], arrays[space["exponent"]][1:].T, space["shrinkage"])
+            for space in description["spaces"]}
+
+
+def test_the_temperature_is_measured_on_base_classes(deepvoro, backbone, tmp_path):
+    model, _ = backbone
+    found = []
+    for dim in (5, 60):
+        store = make_store(tmp_path / f"store{dim}", dim=dim)
+        assert deepvoro("backbone", "statistics", model, "--from", store).returncode == 0
+        description, tensors = read(model.with_suffix(".statistics"))
+        rows = [np.load(store / f"base/{view}.npy") for view in VIEWS]
+        temperature = rule_reference.measured_temperature(
+            rows, np.load(store / "base/labels.npy"), known_spaces(description, tensors))
+        np.testing.assert_allclose(description["temperature"], temperature, rtol=1e-5)
+        found.append(temperature)
+    assert found[0] > 0.1 and found[1] == 0.095  # many dimensions make it easy; it is never below the usual one
+
+
+def test_a_store_with_base_classes_has_its_own_statistics(deepvoro, tmp_path):
+    store, file = make_store(tmp_path / "store"), tmp_path / "fitted.dv"
+    done = deepvoro("fit", store, "--split", "novel", "--out", file)
+    assert done.returncode == 0 and "with statistics" in done.stdout, done
+    description, tensors = read(file)
+    known = known_spaces(description["statistics"], tensors, ".")
+    wanted = rule_reference.Rule([tensors[view] for view in VIEWS], labels_of(description), known,
+                                 temperature_of_one=description["statistics"]["temperature"])
+    queries = make_store(tmp_path / "queries", {"any": 30}, seed=7)
+    asked = [np.load(queries / f"novel/{view}.npy") for view in VIEWS]
+    _, _, actual = rows_of_csv(deepvoro("predict", file, queries, "--split", "novel").stdout)
+    np.testing.assert_allclose(actual, wanted.probabilities(asked), rtol=1e-4, atol=1e-12)
+    np.testing.assert_allclose(description["calibration"]["thresholds"][1], wanted.kappa, rtol=1e-5)
 
 
 def test_several_stores_are_one(deepvoro, backbone, tmp_path):
@@ -133,9 +202,12 @@ def test_several_stores_are_one(deepvoro, backbone, tmp_path):
         halves.append(write_store(tmp_path / f"half{part}", splits, {"base": names}))
     files = []
     for stores in ([whole], halves):
-        assert deepvoro("backbone", "statistics", model, "--from", *stores).returncode == 0
+        assert deepvoro("backbone", "statistics", model, "--plda", "--from", *stores).returncode == 0
         files.append(read(model.with_suffix(".statistics")))
     (first, first_tensors), (second, second_tensors) = files
+    np.testing.assert_allclose(first.pop("temperature"), second.pop("temperature"), rtol=0.3)  # other draws
+    for ours, theirs in zip(first.pop("spaces"), second.pop("spaces")):
+        np.testing.assert_allclose(ours["shrinkage"], theirs["shrinkage"], rtol=1e-9, atol=1e-12)
     assert first == second
     np.testing.assert_allclose(
         np.sort(first_tensors["plda"][1].astype(float)), np.sort(second_tensors["plda"][1].astype(float)), rtol=5e-3, atol=5e-3
@@ -148,10 +220,10 @@ def test_answers_of_a_classifier_by_plda(deepvoro, tmp_path, shots):
     done = deepvoro("fit", store, "--split", "novel", "--method", "plda", "--out", file)
     assert done.returncode == 0, done.stderr
     description, tensors = read(file)
-    model = Model(tensors.pop(".statistics"))
+    model = Model(tensors.pop(".plda"))
     queries = make_store(tmp_path / "queries", {"any": 30}, seed=7)
     asked = {view: np.load(queries / f"novel/{view}.npy") for view in VIEWS}
-    influence = mean_influence(model, tensors, labels_of(description), asked)
+    influence = mean_influence(model, views_in(tensors), labels_of(description), asked)
     done = deepvoro("predict", file, queries, "--split", "novel")
     assert done.returncode == 0, done.stderr
     _, _, actual = rows_of_csv(done.stdout)
@@ -164,7 +236,8 @@ def test_calibration_leaves_each_sample_out_of_its_class(deepvoro, tmp_path, sho
     store, file = make_store(tmp_path / "store", shots), tmp_path / "fitted.dv"
     assert deepvoro("fit", store, "--split", "novel", "--method", "plda", "--out", file).returncode == 0
     description, tensors = read(file)
-    model, labels = Model(tensors.pop(".statistics")), labels_of(description)
+    model, labels = Model(tensors.pop(".plda")), labels_of(description)
+    tensors = views_in(tensors)
     several = np.flatnonzero(np.bincount(labels)[labels] > 1)
     influence = []
     for i in several:
@@ -183,11 +256,13 @@ def test_calibration_leaves_each_sample_out_of_its_class(deepvoro, tmp_path, sho
     bounds = (np.log(prior / 100), np.log(prior * 100))
     best = minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-10})
     calibration = description["calibration"]
-    assert calibration["samples"] == len(several)
-    assert calibration["correct"] == (influence.argmax(axis=1) == labels[several]).sum()
+    left_out = [None] * len(labels)
+    for i, answer in zip(several, influence.argmax(axis=1)):
+        left_out[i] = answer
+    assert calibration["left_out"] == left_out
     assert abs(calibration["temperature"] / np.exp(best.x) - 1) < 1e-4
     threshold = (influence.max(axis=1).mean() + np.nanmax(strangers, axis=1).mean()) / 2
-    assert abs(calibration["threshold"] / threshold - 1) < 1e-4
+    assert abs(-calibration["thresholds"][1] / threshold - 1) < 1e-4
 
 
 def test_adding_and_removing_keep_the_statistics(deepvoro, tmp_path):
@@ -207,6 +282,16 @@ def test_the_built_in_network_of_sketches_has_its_statistics():
     model = (folder / "quickdraw-conv4.safetensors").read_bytes()
     assert description["network"] == hashlib.sha256(model).hexdigest()
     assert description["classes"] == 200 and tensors["plda"].shape == (130, 128)
+    assert tensors["points-0.75"].shape == tensors["points-0.5"].shape == (129, 128)
+
+
+def test_resnet50_has_its_statistics():
+    file = REPOSITORY / "data/backbones/resnet50.statistics"
+    description, tensors = read(file)
+    assert description["dim"] == 2048 and file.stat().st_size < 2_000_000
+    assert {name: tensor.shape for name, tensor in tensors.items()} == {"points-0.75": (129, 2048), "points-0.5": (129, 2048)}
+    about = json.loads((REPOSITORY / "data/backbones/resnet50.about.json").read_text())
+    assert "statistics" in about
 
 
 def refused(done, *mentions, code=3):
@@ -224,11 +309,11 @@ def test_stores_that_teach_nothing(deepvoro, backbone, tmp_path):
     without = write_store(tmp_path / "without", {"novel": (np.arange(4), {"a": np.ones((4, 3), np.float32)})})
     refused(statistics(without), "without", "'base'")
     one = write_store(tmp_path / "one", {"base": (np.zeros(4, int), {"a": np.eye(4, dtype=np.float32)})})
-    refused(statistics(one), "1 base class")
+    refused(statistics(one, "--plda"), "1 base class")
     alone = write_store(tmp_path / "alone", {"base": (np.arange(4), {"a": np.eye(4, dtype=np.float32)})})
-    refused(statistics(alone), "4 rows in 4 base classes")
+    refused(statistics(alone), "alone", "2 different samples")
     equal = write_store(tmp_path / "equal", {"base": (np.arange(4) // 2, {"a": np.repeat(np.eye(2, 4, dtype=np.float32), 2, 0)})})
-    refused(statistics(equal), "equal")
+    refused(statistics(equal), "equal", "2 different samples")
     other_dim = make_store(tmp_path / "other", dim=DIM + 1)
     refused(statistics(make_store(tmp_path / "store"), other_dim), "dimensions")
     refused(statistics(make_store(tmp_path / "another", model="00")), "another model")

@@ -1,5 +1,4 @@
 """Pictures classified by plda with the statistics that lie beside their network."""
-import hashlib
 import json
 import shutil
 import tarfile
@@ -35,7 +34,7 @@ def test_pictures_by_plda(sketches, deepvoro, tmp_path):
     done = fit()
     assert done.returncode == 0, done.stderr
     description, tensors = read(tmp_path / "sketches.dv")
-    np.testing.assert_array_equal(tensors[".statistics"], safetensors.read(statistics)[0]["plda"])
+    np.testing.assert_array_equal(tensors[".plda"], safetensors.read(statistics)[0]["plda"])
     assert [member["geometry"] for member in description["members"]] in ([], ["plda"])
     done = deepvoro("predict", tmp_path / "sketches.dv", tmp_path / "pictures")
     _, answers, _ = rows_of_csv(done.stdout)
@@ -46,51 +45,74 @@ def test_pictures_by_plda(sketches, deepvoro, tmp_path):
 def rewritten(path, change):
     tensors, metadata = safetensors.read(path)
     description = json.loads(metadata["deepvoro"])
-    values = np.array(tensors["plda"])
-    values = change(description, values)
-    text = json.dumps(description)
-    lines = f"{hashlib.sha256(text.encode()).hexdigest()}  deepvoro\n{hashlib.sha256(values.tobytes()).hexdigest()}  plda\n"
-    safetensors.write(path, {"plda": values}, {"deepvoro": text, "sha256": hashlib.sha256(lines.encode()).hexdigest()})
+    tensors = {name: np.array(tensors[name]) for name in ("points-0.75", "points-0.5", "plda")}
+    change(description, tensors)
+    safetensors.write_hashed(path, tensors, description)
 
 
 def with_fields(**fields):
-    def change(description, values):
-        description.update(fields)
-        return values
+    return lambda description, tensors: description.update(fields)
+
+
+def with_plda(**fields):
+    return lambda description, tensors: description["plda"].update(fields)
+
+
+def with_space(**fields):
+    return lambda description, tensors: description["spaces"][1].update(fields)
+
+
+def with_value(name, row, column, value):
+    def change(description, tensors):
+        tensors[name][row, column] = value
 
     return change
 
 
-def with_value(row, column, value):
-    def change(description, values):
-        values[row, column] = value
-        return values
-
-    return change
+def with_array(name, make):
+    return lambda description, tensors: tensors.update({name: make(tensors[name])})
 
 
 @pytest.mark.parametrize(
     "change, mention",
     [
-        (with_fields(dim=127), "shape"),
+        (with_fields(dim=127), "shrinkage"),
         (with_fields(dim=10**12), "shape"),
-        (with_fields(format="deepvoro-pool"), "format"),
-        (with_fields(version=2), "version"),
-        (with_fields(kappa=0), "kappa"),
-        (with_fields(shrink_within=1.5), "shrink_within"),
-        (with_fields(network="00"), "another network"),
+        (with_fields(format="deepvoro-pool"), "another kind"),
+        (with_fields(version=1), "version"),
         (with_fields(views=[1]), "views"),
-        (lambda description, values: values[:-1], "shape"),
-        (lambda description, values: values.astype(np.float32), "float16"),
-        (with_value(1, 5, 0), "not above 0"),
-        (with_value(3, 5, np.nan), "finite"),
+        (with_fields(spaces=[]), "spaces"),
+        (with_space(exponent=0.6), "exponent"),
+        (with_space(shrinkage=[2]), "shrinkage"),
+        (with_space(shrinkage=[0.5]), "shape"),
+        (with_plda(kappa=0), "kappa"),
+        (with_plda(shrink_within=1.5), "shrink_within"),
+        (with_array("plda", lambda values: values[:-1]), "shape"),
+        (with_array("points-0.5", lambda values: values[:-1]), "shape"),
+        (with_array("plda", lambda values: values.astype(np.float32)), "float16"),
+        (with_value("plda", 1, 5, 0), "not above 0"),
+        (with_value("plda", 3, 5, np.nan), "finite"),
+        (with_value("points-0.75", 3, 5, np.inf), "finite"),
     ],
-    ids=range(12),
+    ids=range(17),
 )
 def test_statistics_that_cannot_be_used(sketches, change, mention):
     fit, statistics = sketches
     rewritten(statistics, change)
     refused(fit(), "quickdraw-conv4.statistics", mention)
+
+
+def test_statistics_of_another_network_are_not_used(sketches):
+    fit, statistics = sketches
+    rewritten(statistics, with_fields(network="00"))
+    done = fit()  # those that come with the program fit
+    assert done.returncode == 0, done.stderr
+
+
+def test_statistics_without_plda(sketches):
+    fit, statistics = sketches
+    rewritten(statistics, lambda description, tensors: (description.pop("plda"), tensors.pop("plda")))
+    refused(fit(), "were not made for it", "--plda")
 
 
 def test_damaged_or_missing_statistics(sketches):
@@ -100,4 +122,5 @@ def test_damaged_or_missing_statistics(sketches):
         statistics.write_bytes(damaged)
         refused(fit(), "quickdraw-conv4.statistics")
     statistics.unlink()
-    refused(fit(), "quickdraw-conv4.statistics", "deepvoro backbone statistics")
+    done = fit()  # those that come with the program are left
+    assert done.returncode == 0, done.stderr

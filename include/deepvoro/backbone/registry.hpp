@@ -29,6 +29,10 @@ struct InstalledBackbone {
 // the ending of a model) is taken as it is. An unknown name is a data error.
 [[nodiscard]] DEEPVORO_API std::filesystem::path backbone_file(const std::string& name_or_path);
 
+// The user's folder of backbones, then that of those that come with the program. One that there is
+// no place for is left out; one may not exist yet.
+[[nodiscard]] DEEPVORO_API std::vector<std::filesystem::path> backbone_folders();
+
 // Where backbones are installed: $DEEPVORO_DATA/backbones, or deepvoro/backbones in the user's data
 // folder ($XDG_DATA_HOME, ~/.local/share). It may not exist yet.
 [[nodiscard]] DEEPVORO_API std::filesystem::path user_backbone_folder();

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,34 +12,49 @@
 #include "deepvoro/core/export.hpp"
 #include "deepvoro/ensemble/pool.hpp"
 #include "deepvoro/features/store.hpp"
+#include "deepvoro/geometry/backbone_space.hpp"
 
 namespace deepvoro {
 
-// What a network makes of classes that many samples are known of, for those who have a few of other
-// classes: one two-covariance model of the rows of all views together, which serves any view. Each
-// of its numbers is one of float16, so that it is the same from whatever file it comes; its axes
-// are scaled to be at most 1, which does not affect points of one length.
-struct DEEPVORO_API BackboneStatistics {
+// A sample is one point in all its views: its features to one of these powers (docs/METHODS.md,
+// ridge-vd). The first is the usual one.
+inline constexpr std::array kPointExponents{0.75, 0.5};
+
+// The temperature that suits one sample of each class where nothing is known of the network.
+inline constexpr double kUsualTemperature = 0.095;
+
+// One two-covariance model of the rows of all views together, which serves any view. Its axes are
+// scaled to be at most 1, which does not affect points of one length.
+struct DEEPVORO_API PldaStatistics {
   Transform transform{.lambda = 0.5};
   Plda plda = {};
   PldaModel model;
-  std::string network_sha256;  // of the model file; empty where it is not known
-  std::size_t classes = 0;
-  std::size_t samples = 0;  // a sample in several views counts once
-  std::vector<std::string> views;
 
-  bool operator==(const BackboneStatistics&) const = default;
-  [[nodiscard]] std::size_t dim() const { return model.psi.size(); }
-
+  bool operator==(const PldaStatistics&) const = default;
   // plda with this model on every view.
   [[nodiscard]] Pool pool(std::span<const std::string> of_views) const;
-  // Whether a member is one of these.
-  [[nodiscard]] bool fits(const Member& member) const;
+};
+
+// What a network makes of classes that many samples are known of, for those who have a few of other
+// classes. Means, directions and models are numbers of float16, so that they are the same from
+// whatever file they come.
+struct DEEPVORO_API BackboneStatistics {
+  std::array<SpaceStatistics, kPointExponents.size()> spaces;  // of each exponent
+  double temperature = kUsualTemperature;   // of ridge_vd, with one sample of each class
+  std::optional<PldaStatistics> plda = {};  // of dim * dim numbers
+  std::string network_sha256;               // of the model file; empty where it is not known
+  std::size_t classes = 0;
+  std::size_t samples = 0;         // a sample in several views counts once
+  std::vector<std::string> views;  // empty where it is not known which
+
+  bool operator==(const BackboneStatistics&) const = default;
+  [[nodiscard]] std::size_t dim() const { return spaces.front().dim(); }
 
   // Of the split base of each store; classes of one name are one class. The stores must hold
-  // features of one network. Transformations are signed where a feature is negative.
+  // features of one network. With `plda` the two-covariance model is made as well; its
+  // transformation is signed where a feature is negative.
   [[nodiscard]] static BackboneStatistics of(std::span<const FeatureStore> stores,
-                                             const Plda& plda = {});
+                                             const std::optional<Plda>& plda = {});
 
   // A file as docs/FORMATS.md describes it. What is damaged or of another kind is a data error.
   [[nodiscard]] static BackboneStatistics load(const std::filesystem::path& path);
@@ -47,10 +65,15 @@ struct DEEPVORO_API BackboneStatistics {
 // another model made is a data error; one that does not say is believed.
 DEEPVORO_API BackboneStatistics write_statistics(const std::filesystem::path& model,
                                                  std::span<const FeatureStore> stores,
-                                                 const Plda& plda);
+                                                 const std::optional<Plda>& plda);
 
 // Where the statistics of a model file lie: beside it, `<name>.statistics`.
 [[nodiscard]] DEEPVORO_API std::filesystem::path statistics_file(
     const std::filesystem::path& model);
+
+// The statistics of the network of this hash, among those that lie beside `model`, in the user's
+// folder of backbones and with the program; nullptr where there are none.
+[[nodiscard]] DEEPVORO_API std::shared_ptr<const BackboneStatistics> statistics_of_network(
+    const std::string& sha256, const std::filesystem::path& model = {});
 
 }  // namespace deepvoro

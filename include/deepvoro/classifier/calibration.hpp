@@ -1,29 +1,50 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "deepvoro/core/export.hpp"
 #include "deepvoro/core/matrix_view.hpp"
 
 namespace deepvoro {
 
-enum class CalibrationSource {
-  leave_one_out,  // support samples, each against the classes without it
-  distances,      // those between the classes alone, where no class has two samples
-};
+// How readily a query is taken for one of no class.
+enum class Strictness { low, normal, high };
+
+inline constexpr std::array kStrictnesses{Strictness::low, Strictness::normal, Strictness::high};
 
 // How influence becomes probability, and when a query belongs to none of the classes.
 struct Calibration {
-  CalibrationSource source = CalibrationSource::distances;
   double temperature = 1;
-  double threshold = 0;     // a query on which no class has more influence than this is unknown
-  std::size_t samples = 0;  // that were left out, one at a time
-  std::size_t correct = 0;  // of them, assigned to their class
+  // A query that is farther than this from every class is unknown; for each strictness.
+  std::array<double, kStrictnesses.size()> thresholds = {};
+  // Of each support sample the class that it is assigned to when it is left out; nothing where it
+  // was not, as one that is alone in its class.
+  std::vector<std::optional<std::size_t>> left_out;
+
+  // Of ridge-vd: the exponent of its points, and by how much the logarithm of the likelihood of
+  // left-out samples is larger with the smaller exponent than with the larger one.
+  double exponent = 0;
+  double gain_of_smaller_exponent = 0;
 
   bool operator==(const Calibration&) const = default;
+
+  [[nodiscard]] double threshold(Strictness strictness = Strictness::normal) const {
+    return thresholds[static_cast<std::size_t>(strictness)];
+  }
 };
+
+// Of samples that were left out, those of one class or of all.
+struct LeftOutCount {
+  std::size_t samples = 0;
+  std::size_t correct = 0;
+};
+[[nodiscard]] DEEPVORO_API LeftOutCount count_left_out(const Calibration& calibration,
+                                                       std::span<const std::size_t> labels,
+                                                       std::optional<std::size_t> of_class = {});
 
 // out[k] = exp(influence[k] / temperature) / sum over all classes of the same.
 DEEPVORO_API void probabilities(std::span<const double> influence, double temperature,
@@ -41,17 +62,25 @@ struct TemperaturePrior {
   double weight = 0;
 };
 
-// The temperature within a factor of 100 of the prior's that makes
+// Where a temperature is looked for.
+struct TemperatureRange {
+  double coolest = 0;
+  double hottest = 0;
+};
+
+// The temperature that makes
 //   negative_log_likelihood + weight/2 * log(temperature / prior)^2
-// smallest, by golden section on its logarithm.
-[[nodiscard]] DEEPVORO_API double best_temperature(MatrixView<const double> influence,
-                                                   std::span<const std::size_t> labels,
-                                                   const TemperaturePrior& prior);
+// smallest, by golden section on its logarithm; within a factor of 100 of the prior's where no
+// range is given.
+[[nodiscard]] DEEPVORO_API double best_temperature(
+    MatrixView<const double> influence, std::span<const std::size_t> labels,
+    const TemperaturePrior& prior, const std::optional<TemperatureRange>& range = {});
 
 // From the influence of every class on every support sample, each class as it is with the sample in
 // it, and with `shots` samples of each class. Leaving a sample out of the n of its class moves the
 // prototype to n/(n-1) of the distance, exactly; where the class has another center than the mean
-// of its samples, `without` is the influence on each sample with it left out.
+// of its samples, `without` is the influence on each sample with it left out. Distance is minus
+// influence.
 [[nodiscard]] DEEPVORO_API Calibration
 calibrate(MatrixView<const double> influence, std::span<const std::size_t> labels,
           std::span<const std::size_t> shots, std::optional<MatrixView<const double>> without = {});

@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "deepvoro/classifier/backbone_statistics.hpp"
 #include "deepvoro/classifier/calibration.hpp"
+#include "deepvoro/classifier/fit_method.hpp"
 #include "deepvoro/classifier/picture_options.hpp"
 #include "deepvoro/classifier/samples.hpp"
 #include "deepvoro/core/export.hpp"
@@ -31,16 +33,18 @@ struct FeatureOrigin {
 
 struct ClassifierOptions {
   std::vector<std::string> views = {};  // names, in the order of the rows; empty: view1, view2, ...
-  Pool pool = {};                       // empty: every view with the eight transformations, or plda
+  Pool pool = {};                       // members of an ensemble, instead of a method
   FeatureOrigin origin = {};
-  // What makes plda of every view; nullptr: members need no base classes.
+  std::optional<FitMethod> method = {};  // ridge_vd where neither is given
+  // Of the network that made the features. nullptr: ridge_vd does without, and plda cannot be used.
   std::shared_ptr<const BackboneStatistics> statistics = nullptr;
 };
 
 struct Prediction {
   std::size_t label = 0;              // of the largest influence
-  bool unknown = false;               // no class has more influence than the threshold
-  std::vector<double> influence;      // of each class, mean over the members; larger is nearer
+  double distance = 0;                // from the nearest class
+  bool unknown = false;               // whether that is beyond the threshold of normal strictness
+  std::vector<double> influence;      // of each class; larger is nearer
   std::vector<double> probabilities;  // of each class, together 1
 };
 
@@ -49,7 +53,8 @@ using AnswerListener = std::function<void(std::size_t picture, const Prediction&
 
 // Why a query went where it did.
 struct Explanation {
-  // Members that have a view, a transformation or a geometry in common, and their opinion.
+  // Members that have a view, a transformation or a geometry in common, and their opinion. Members
+  // of ridge_vd are its two diagrams; a view of it is what it says of the view alone.
   struct Part {
     std::string name;
     std::size_t members = 0;
@@ -59,7 +64,7 @@ struct Explanation {
   struct Neighbour {
     std::size_t label = 0;
     std::string name;
-    double distance = 0;  // mean over the members
+    double distance = 0;  // between points, or the mean over the members
   };
 
   Prediction prediction;
@@ -91,11 +96,11 @@ class DEEPVORO_API Classifier {
   [[nodiscard]] static Classifier fit(const NamedSamples& samples, ClassifierOptions options = {},
                                       unsigned threads = 1);
   // Of one split of a store, in all its views; the split by FeatureStore::usual_split() where none
-  // is named. An empty pool: every view with the eight transformations, or where `method` is plda,
-  // with what the split base of the store teaches.
+  // is named. Statistics are those of the network of this hash that are installed, or those of the
+  // split base of the store.
   [[nodiscard]] static Classifier fit(const FeatureStore& store, const std::string& split = {},
                                       Pool pool = {}, unsigned threads = 1,
-                                      Method method = Method::deepvoro);
+                                      std::optional<FitMethod> method = {});
 
   // A file holds all of it (docs/FORMATS.md). A loaded classifier answers as the saved one, bit for
   // bit. What is damaged or of another kind is a data error.
@@ -118,8 +123,12 @@ class DEEPVORO_API Classifier {
   [[nodiscard]] const std::vector<std::string>& names() const;   // [samples]
   [[nodiscard]] const std::vector<std::string>& views() const;
   [[nodiscard]] std::size_t dim() const;
-  // Members. Where the support has negative features, their transformations are signed ones.
+  [[nodiscard]] FitMethod method() const;
+  // Members of an ensemble; of ridge_vd none. Where the support has negative features, their
+  // transformations are signed ones.
   [[nodiscard]] const Pool& pool() const;
+  // nullptr where there are none, or the method does not use them.
+  [[nodiscard]] const BackboneStatistics* statistics() const;
   [[nodiscard]] const FeatureOrigin& origin() const;
   [[nodiscard]] const Calibration& calibration() const;
 

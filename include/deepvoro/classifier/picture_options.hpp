@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/classifier/fit_method.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/core/progress.hpp"
 #include "deepvoro/ensemble/pool.hpp"
@@ -48,9 +49,9 @@ struct PictureOptions {
 
 // How a classifier is made of pictures.
 struct PictureFit {
-  std::string views = "4";           // ways to look at each picture, as parse_views() takes them
-  Pool pool = {};                    // empty: what `method` has
-  Method method = Method::deepvoro;  // or plda, with the statistics that lie beside the network
+  std::string views = "4";  // ways to look at each picture, as parse_views() takes them
+  Pool pool = {};           // members of an ensemble, instead of a method
+  std::optional<FitMethod> method = {};  // ridge_vd where neither is given
   PictureOptions pictures = {};
 };
 

@@ -1,0 +1,272 @@
+"""The default rule of a classifier without base classes, in plain NumPy and double precision, straight from its definition.
+
+Written apart from the library, to compare it with. Rows of a view are [samples, features]; classes are numbered from 0,
+and the pictures of a class are in the order of their rows.
+"""
+
+import math
+
+import numpy as np
+
+EXPONENTS = (0.75, 0.5)
+SPREAD, PLAIN_SPREAD = 0.78, 0.42
+COOLEST, HOTTEST = 0.02, 0.6
+
+
+def unit(x):
+    length = np.linalg.norm(x, axis=-1, keepdims=True)
+    return np.divide(x, length, out=np.zeros_like(x), where=length > 0)
+
+
+def represent(views, exponent):
+    """Step 1: the sum of the views' powers, of unit length."""
+    total = 0.0
+    for view in views:
+        a = unit(np.asarray(view, dtype=np.float64))
+        total = total + np.sign(a) * np.abs(a) ** exponent
+    return unit(total)
+
+
+def shrunk(z, statistics, with_mean=True):
+    """Step 2. `statistics` has mean [D], directions [D, r] and shrinkage [r]; None: as it is."""
+    if statistics is None:
+        return z
+    mean, directions, shrinkage = (np.asarray(part, dtype=np.float64) for part in statistics)
+    if with_mean:
+        z = z - mean
+    return z - (z @ directions * shrinkage) @ directions.T
+
+
+def class_means(z, labels, classes):
+    return np.stack([z[labels == k].mean(axis=0) for k in range(classes)])
+
+
+class TwoDiagrams:
+    """Steps 4 to 6: the nearest mean and a class-balanced ridge classifier on points."""
+
+    def __init__(self, z, labels, classes, spread=SPREAD):
+        n = len(z)
+        self.counts = np.bincount(labels, minlength=classes)
+        self.means = class_means(z, labels, classes)
+        squares = ((z - self.means[labels]) ** 2).sum(axis=1)
+        self.within = np.bincount(labels, squares, minlength=classes)
+        self.variance = (4 * spread + squares.sum()) / (4 + n - classes)
+        self.z, self.classes = z, classes
+        if classes == 1:
+            return
+        w = 1.0 / self.counts[labels]
+        w = w / w.mean()
+        self.pi = w / n
+        B = z @ z.T
+        self.mb = B @ self.pi
+        self.pbp = self.pi @ B @ self.pi
+        Kc = B - self.mb[:, None] - self.mb[None, :] + self.pbp
+        t = (self.pi * np.diag(Kc)).sum()
+        Y = np.eye(classes)[labels]
+        self.yb = self.pi @ Y
+        self.A = np.linalg.solve(Kc + t * np.diag(1 / w), Y - self.yb)
+
+    def squared_distances(self, q):
+        return ((q[:, None, :] - self.means[None]) ** 2).sum(axis=2)
+
+    def near(self, q):
+        return -0.5 * (self.squared_distances(q) - 1.5 * self.variance / self.counts)
+
+    def ridge(self, q):
+        b = q @ self.z.T
+        kc = b - self.mb - (b @ self.pi)[:, None] + self.pbp
+        return kc @ self.A + self.yb
+
+    def scores(self, q):
+        return self.near(q) if self.classes == 1 else self.near(q) + self.ridge(q)
+
+    def class_variances(self):
+        return (10 * self.variance + self.within) / (10 + self.counts - 1)
+
+
+def softmax(scores, temperature):
+    x = scores / temperature
+    x = np.exp(x - x.max(axis=1, keepdims=True))
+    return x / x.sum(axis=1, keepdims=True)
+
+
+def likelihood_cost(scores, labels, temperature):
+    x = scores / temperature
+    top = x.max(axis=1)
+    return float((np.log(np.exp(x - top[:, None]).sum(axis=1)) + top - x[np.arange(len(x)), labels]).sum())
+
+
+def smallest(cost, low=COOLEST, high=HOTTEST):
+    """The temperature of the smallest cost: a fine grid, refined by a finer one around its best again and again."""
+    grid = np.geomspace(low, high, 200)
+    for _ in range(6):
+        costs = [cost(t) for t in grid]
+        at = int(np.argmin(costs))
+        grid = np.geomspace(grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)], 41)
+    return grid[int(np.argmin([cost(t) for t in grid]))]
+
+
+def usual_temperature(shots, of_one=0.095):
+    """`of_one`: with one picture of each class, which belongs to the network."""
+    return of_one / 0.095 * (0.07 + 0.025 / shots)
+
+
+def measured_temperature(views, labels, statistics):
+    """With one picture of each class of a network, from pictures of known classes."""
+    classes = [np.flatnonzero(labels == k) for k in range(labels.max() + 1)]
+    classes = [rows for rows in classes if len(rows) > 1]
+    scores, truth = [], []
+    for draw in range(40):
+        random = np.random.RandomState(draw)
+        chosen = random.permutation(len(classes))[:10]
+        drawn = [classes[c][random.permutation(len(classes[c]))] for c in chosen]
+        rule = Rule([view[[rows[0] for rows in drawn]] for view in views], np.arange(len(chosen)), statistics)
+        for k, rows in enumerate(drawn):
+            scores.append(rule.scores([view[rows[1:6]] for view in views]))
+            truth += [k] * len(scores[-1])
+    scores = np.concatenate(scores)
+    return max(0.095, smallest(lambda t: likelihood_cost(scores, np.array(truth), t)))
+
+
+def cross_validated(z, labels, classes):
+    """Scores of every picture that is not alone in its class, by diagrams without its fold; and which these are."""
+    number = np.zeros(len(labels), dtype=int)
+    for k in range(classes):
+        number[labels == k] = np.arange((labels == k).sum())
+    alone = np.bincount(labels, minlength=classes)[labels] == 1
+    scores = np.full((len(z), classes), np.nan)
+    for fold in range(5):
+        out = (number % 5 == fold) & ~alone
+        if out.any():
+            scores[out] = TwoDiagrams(z[~out], labels[~out], classes).scores(z[out])
+    return scores[~alone], np.flatnonzero(~alone)
+
+
+class Rule:
+    """Fitted on views (a list of [samples, features]) with labels.
+
+    `statistics`: {exponent: (mean, directions, shrinkage)} or None. Afterwards: exponent, temperature, kappa, left_out
+    (the pictures that could be left out), left_out_scores; `thresholds` by the share of known pictures to be given up.
+    """
+
+    def __init__(self, views, labels, statistics=None, exponents=EXPONENTS, temperature_of_one=0.095):
+        self.statistics = statistics
+        self.temperature_of_one = temperature_of_one
+        labels = np.asarray(labels)
+        self.labels, self.classes = labels, int(labels.max()) + 1
+        self.counts = np.bincount(labels, minlength=self.classes)
+        candidates = [self._candidate(views, exponent) for exponent in exponents]
+        best = candidates[0]
+        for other in candidates[1:]:
+            if best["left_out"].size and best["cost"] - other["cost"] > 1.5:
+                best = other
+        self.costs = {c["exponent"]: c["cost"] for c in candidates}
+        self.exponent, self.temperature = best["exponent"], best["temperature"]
+        self.m, self.z = best["m"], best["z"]
+        self.left_out, self.left_out_scores = best["left_out"], best["scores"]
+        self.diagrams = TwoDiagrams(self.z, labels, self.classes)
+        self._fit_unknown(views)
+
+    def _of(self, exponent):
+        return None if self.statistics is None else self.statistics[exponent]
+
+    def _centred(self, z, m):
+        return unit(z - self.classes / (self.classes + 5.0) * m)
+
+    def _candidate(self, views, exponent):
+        z = shrunk(represent(views, exponent), self._of(exponent))
+        m = class_means(z, self.labels, self.classes).mean(axis=0)
+        z = self._centred(z, m)
+        harmonic = self.classes / (1.0 / self.counts).sum()
+        found = {"exponent": exponent, "z": z, "m": m, "cost": 0.0, "temperature": usual_temperature(harmonic, self.temperature_of_one),
+                 "left_out": np.zeros(0, dtype=int), "scores": np.zeros((0, self.classes))}
+        if self.counts.max() == 1 or self.classes == 1:
+            return found
+        scores, which = cross_validated(z, self.labels, self.classes)
+        truth = self.labels[which]
+        fewer = max(1.0, harmonic * (1 - 1 / min(5, self.counts.max())))
+        usual = usual_temperature(fewer, self.temperature_of_one)
+
+        def cost(t):
+            return likelihood_cost(scores, truth, t)
+
+        warmth = smallest(lambda t: cost(t) + 4 * math.log(t / usual) ** 2)
+        found.update(temperature=warmth * usual_temperature(harmonic) / usual_temperature(fewer), cost=cost(smallest(cost)),
+                     left_out=which, scores=scores)
+        return found
+
+    def _plain(self, views):
+        return unit(shrunk(represent(views, 0.75), self._of(0.75), with_mean=False))
+
+    def _fit_unknown(self, views):
+        n, K = len(self.labels), self.classes
+        self.plain = TwoDiagrams(self._plain(views), self.labels, K, PLAIN_SPREAD)
+        self.weight_of_plain = 0.5 * (n - K) / (n - K + 4)
+        rows = np.arange(n)
+        full = self._combined(self.z, self.plain.z)
+        own = self._mixed(self._left_out_term(self.diagrams), self._left_out_term(self.plain))
+        others = full.copy()
+        others[rows, self.labels] = np.inf
+        left = full.copy()
+        left[rows, self.labels] = own
+        could = np.bincount(self.labels, minlength=K)[self.labels] > 1
+        nearest = left[could].min(axis=1)
+        strangers = None if K == 1 else others.min(axis=1)
+        deviation = math.sqrt(0.15**2 + 0.08**2 * 4 / (4 + n - K))
+
+        def given_up(kappa):
+            share = 1.0 if strangers is None else (strangers > kappa).mean()
+            return (1 - 0.5 * (1 + math.erf((kappa - 1) / deviation / math.sqrt(2)))) * share
+
+        def threshold(loss):
+            low, high = 0.6, 1.6
+            if given_up(low) <= loss:
+                high = low
+            while high - low > 1e-12:
+                middle = (low + high) / 2
+                low, high = (low, middle) if given_up(middle) <= loss else (middle, high)
+            if not could.any():
+                return high
+            return (20 * high + could.sum() * np.quantile(nearest, 1 - loss)) / (20 + could.sum())
+
+        self.threshold = threshold
+        self.kappa = threshold(0.07)
+
+    def _mixed(self, first, second):
+        return (first + self.weight_of_plain * second) / (1 + self.weight_of_plain)
+
+    def _combined(self, z, plain):
+        return self._mixed(
+            self.diagrams.squared_distances(z) / (self.diagrams.class_variances() * (1 + 1 / self.counts)),
+            self.plain.squared_distances(plain) / (self.plain.class_variances() * (1 + 1 / self.counts)))
+
+    def _left_out_term(self, diagrams):
+        """Of each picture, its distance from the others of its class; of one that is alone, nothing of use."""
+        N = np.maximum(self.counts, 2)[self.labels].astype(float)
+        squares = ((diagrams.z - diagrams.means[self.labels]) ** 2).sum(axis=1)
+        return squares * (N / (N - 1)) ** 2 / (diagrams.class_variances()[self.labels] * (1 + 1 / (N - 1)))
+
+    def points(self, views):
+        return self._centred(shrunk(represent(views, self.exponent), self._of(self.exponent)), self.m)
+
+    def scores(self, views):
+        return self.diagrams.scores(self.points(views))
+
+    def probabilities(self, views):
+        return softmax(self.scores(views), self.temperature)
+
+    def distances(self, views):
+        """u of every class; a picture is unknown where the smallest is above kappa."""
+        return self._combined(self.points(views), self._plain(views))
+
+    def predict(self, views):
+        return self.scores(views).argmax(axis=1)
+
+    def unknown(self, views):
+        return self.distances(views).min(axis=1) > self.kappa
+
+
+def statistics_of(file):
+    """What a .npz with mu_0.75, U_0.75, g_0.75 and the same of 0.5 holds, for Rule."""
+    with np.load(file, allow_pickle=False) as arrays:
+        return {e: (arrays[f"mu_{e}"], arrays[f"U_{e}"], arrays[f"g_{e}"]) for e in EXPONENTS}
