@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -125,7 +126,7 @@ class Addition {
     sums_ = torch::zeros(
         {extent(range.end - range.begin), extent(shape_.ways), extent(shape_.total_queries())},
         in_double);
-    is_finite_ = torch::ones({}, torch::TensorOptions(device).dtype(torch::kBool));
+    total_ = torch::zeros({}, in_double);
     if (std::ranges::any_of(members, needs_base_distances)) average_base_classes();
     for (std::size_t i = 0; i < members.size(); ++i)
       if (members[i].geometry.has_space() &&
@@ -143,7 +144,7 @@ class Addition {
       add_group({members_.data() + begin, end - begin});
       begin = end;
     }
-    if (!is_finite_.item<bool>()) return std::nullopt;
+    if (!std::isfinite(total_.item<double>())) return std::nullopt;
     return sums_.cpu();
   }
 
@@ -263,10 +264,8 @@ class Addition {
       add_episodes(group, points, begin, std::min(batch, sums_.size(0) - begin));
   }
 
-  // A sum is finite just when all that is added is.
-  void look_at(const Tensor& values) {
-    is_finite_ = is_finite_.logical_and(values.sum().isfinite());
-  }
+  // A total is finite just when all that is added is.
+  void look_at(const Tensor& values) { total_.add_(values.sum()); }
 
   void measure_samples(const Member& shared, const Tensor& rows) {
     base_prototypes_ = base_means_.matmul(transformed(base_unit_, shared.transform)).unsqueeze(0);
@@ -365,10 +364,10 @@ class Addition {
   EpisodeShape shape_;
   torch::Device device_;
   ViewReader reader_;
-  Tensor support_;    // [episodes, ways * shots], indices of rows
-  Tensor queries_;    // [episodes, queries]
-  Tensor sums_;       // [episodes, ways, queries]
-  Tensor is_finite_;  // whether all rows so far are
+  Tensor support_;  // [episodes, ways * shots], indices of rows
+  Tensor queries_;  // [episodes, queries]
+  Tensor sums_;     // [episodes, ways, queries]
+  Tensor total_;    // of all values of rows so far
 
   std::string view_;
   Tensor rows_;  // of the view, as they are in the store

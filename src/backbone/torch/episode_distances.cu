@@ -5,8 +5,7 @@ namespace {
 
 constexpr int kLanes = 32;
 constexpr int kWarpsPerBlock = 4;
-// Pairs of a warp, whose sums fit into registers. Rows are read where they lie, which is quicker
-// than to gather them first.
+// Pairs of a warp, whose sums fit into registers.
 constexpr int kWays = 5;
 constexpr int kQueries = 3;
 
@@ -25,8 +24,19 @@ __device__ Real sum_over_lanes(Real value) {
   return value;
 }
 
-// A warp measures a few queries of an episode from a few of its centers.
-template <class Real>
+// Values that are read together.
+template <class Real, int kWidth>
+struct alignas(kWidth * sizeof(Real)) Values {
+  Real at[kWidth];
+};
+
+template <int kWidth, class Real>
+__device__ Values<Real, kWidth> values_at(const Real* place) {
+  return *reinterpret_cast<const Values<Real, kWidth>*>(place);
+}
+
+// A warp measures a few queries of an episode from a few of its centers. kWidth divides dim.
+template <int kWidth, class Real>
 __global__ void measure(EpisodeDistances<Real> task) {
   const std::int64_t warp =
       static_cast<std::int64_t>(blockIdx.x) * kWarpsPerBlock + threadIdx.x / kLanes;
@@ -51,16 +61,18 @@ __global__ void measure(EpisodeDistances<Real> task) {
   }
 
   Real squared[kWays][kQueries] = {};
-  for (std::int64_t i = lane; i < task.dim; i += kLanes) {
-    Real of_query[kQueries];
-    for (int q = 0; q < kQueries; ++q) of_query[q] = rows[q][i];
-    for (int k = 0; k < kWays; ++k) {
-      const Real of_center = centers[k][i];
-      for (int q = 0; q < kQueries; ++q) {
-        const Real difference = of_query[q] - of_center;
-        squared[k][q] += difference * difference;
-      }
-    }
+  const int dim = static_cast<int>(task.dim);
+  for (int i = lane * kWidth; i < dim; i += kLanes * kWidth) {
+    Values<Real, kWidth> of_queries[kQueries];
+    Values<Real, kWidth> of_centers[kWays];
+    for (int q = 0; q < kQueries; ++q) of_queries[q] = values_at<kWidth>(rows[q] + i);
+    for (int k = 0; k < kWays; ++k) of_centers[k] = values_at<kWidth>(centers[k] + i);
+    for (int k = 0; k < kWays; ++k)
+      for (int q = 0; q < kQueries; ++q)
+        for (int v = 0; v < kWidth; ++v) {
+          const Real difference = of_queries[q].at[v] - of_centers[k].at[v];
+          squared[k][q] += difference * difference;
+        }
   }
   for (int k = 0; k < kWays; ++k)
     for (int q = 0; q < kQueries; ++q) {
@@ -74,10 +86,13 @@ __global__ void measure(EpisodeDistances<Real> task) {
 
 template <class Real>
 const char* launch(const EpisodeDistances<Real>& task) {
+  constexpr int bytes_at_once = 16;
+  constexpr int width = bytes_at_once / sizeof(Real);
   const std::int64_t warps =
       task.episode_count * tiles(task.way_count, kWays) * tiles(task.query_count, kQueries);
   if (warps == 0) return nullptr;
-  measure<<<static_cast<unsigned>(tiles(warps, kWarpsPerBlock)), kWarpsPerBlock * kLanes>>>(task);
+  const auto kernel = task.dim % width == 0 ? measure<width, Real> : measure<1, Real>;
+  kernel<<<static_cast<unsigned>(tiles(warps, kWarpsPerBlock)), kWarpsPerBlock * kLanes>>>(task);
   const cudaError_t error = cudaGetLastError();
   return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
 }
