@@ -22,7 +22,8 @@ std::vector<Evaluation> EvaluationSeries::evaluations() const {
       Evaluation one = common;
       one.method = method_named(method);
       one.plan.shape.shots = of_shots;
-      if (some_have_members && !is_ensemble(one.method)) {  // scheme and device are meant for the others
+      // Scheme and device are meant for the others.
+      if (some_have_members && !is_ensemble(one.method)) {
         one.scheme = Scheme::full;
         one.size.reset();
         one.oracle = false;

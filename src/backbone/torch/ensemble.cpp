@@ -66,7 +66,7 @@ class ViewReader {
   ViewReader(const EpisodeSetting& setting, torch::Device device)
       : setting_(setting), device_(device) {}
 
-  // On the device, once what it does now is done.
+  // In memory of the CPU, until the fourth reading from now.
   [[nodiscard]] Tensor read(const std::string& split, const std::string& view) {
     const FeatureRows source = setting_.store.features(split, view);
     const std::size_t row_bytes = source.dim() * element_size(source.element());
@@ -88,6 +88,7 @@ class ViewReader {
         .view({extent(source.rows()), extent(source.dim())});
   }
 
+  // On the device, which copies when it is done with what it has to do.
   [[nodiscard]] Tensor sent(const Tensor& rows) const {
     return rows.to(device_, rows.scalar_type(), /*non_blocking=*/true, /*copy=*/true);
   }
@@ -190,6 +191,7 @@ class Addition {
     });
     const Tensor rows = reader_.read(setting_.split, view);
     const Tensor base = needs_base ? reader_.read("base", view) : Tensor();
+    // Until it has copied the view before: two readings later its memory is used again.
     reader_.wait_for_device();
     rows_ = reader_.sent(rows);
     unit_ = Tensor();

@@ -1,6 +1,5 @@
 #include "episode_distances.hpp"
 
-
 #ifdef DEEPVORO_CUDA
 #include "episode_distances_kernel.hpp"
 #endif
