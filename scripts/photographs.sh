@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # From photographs to a table: train a network on the base classes, extract features of its views, choose members on val,
 # evaluate on novel.
-# usage: photographs.sh PICTURES FOLDER [train] [extract] [views] [table] [members] [sketches] [join]     the first four if none is named
+# usage: photographs.sh PICTURES FOLDER [train] [extract] [views] [table] [heads] [members] [sketches] [join]     the first four if none is named
 #   PICTURES  holds base, val and novel, each a folder or a .tar with a folder per class
 #   FOLDER    gets the model, its logs, the feature store, pools and results; what is there already is not made again
 #   views     the accuracy of vd with each view alone, as views.csv
+#   heads     s2m2 and dc on the first view, beside vd
 #   members   the ensembles of all members, with times
 #   sketches  the same network on the sketches that come with the program
 #   join      plda with the members of several networks: that of FOLDER and those of NETWORKS, other folders of this script
@@ -112,6 +113,11 @@ join() {
   for shots in ${SHOTS:-1 5}; do tune_and_evaluate plda "$shots" "joined-plda-$shots"; done
 }
 
+heads() {
+  local shots
+  for shots in ${SHOTS:-1 5}; do evaluate --method vd,s2m2,dc --shots "$shots" --json "$folder/heads-$shots.json"; done
+}
+
 members() {
   local shots method
   for shots in ${SHOTS:-1 5}; do
@@ -127,7 +133,7 @@ sketches() {
 
 for stage in $stages; do
   case $stage in
-    train | extract | views | table | members | sketches | join) "$stage" ;;
-    *) fail "there is no stage '$stage'; they are train, extract, views, table, members, sketches and join" ;;
+    train | extract | views | table | heads | members | sketches | join) "$stage" ;;
+    *) fail "there is no stage '$stage'; they are train, extract, views, table, heads, members, sketches and join" ;;
   esac
 done

@@ -108,6 +108,7 @@ def evaluate(
     calibration: bool,
     open_set: bool,
     threads: int,
+    device: str,
     scores: bool,
 ) -> list[Evaluation]: ...
 def write_results(file: str, store: FeatureStore, results: Sequence[Evaluation], threads: int) -> None: ...

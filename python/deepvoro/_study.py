@@ -186,6 +186,7 @@ def evaluate(
     calibration: bool = False,
     open_set: bool = False,
     threads: Optional[int] = None,
+    device: str = "cpu",
     scores: bool = False,
 ) -> EvaluationResults:
     """Accuracy of methods on few-shot episodes drawn from a feature store, as ``deepvoro evaluate`` computes it.
@@ -237,6 +238,7 @@ def evaluate(
             calibration=calibration,
             open_set=open_set,
             threads=workers,
+            device=device,
             scores=scores,
         )
     return EvaluationResults([EvaluationResult(one) for one in found], opened, workers)

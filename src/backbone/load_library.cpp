@@ -40,11 +40,13 @@ const BackboneLibrary* load() {
     const std::string reason = last_failure();
     if (reason.starts_with(kLibraryName))
       throw data_error(
-          fmt::format("{}: is missing, and networks need it; apt-get install libtorch-dev, then "
-                      "build again with -DDEEPVORO_BACKBONE=ON ('make build' does both)",
+          fmt::format("{}: is missing, and networks and `device` cuda need it; apt-get install "
+                      "libtorch-dev, then build again with -DDEEPVORO_BACKBONE=ON ('make build' "
+                      "does both)",
                       kLibraryName));
-    throw data_error(fmt::format("networks need LibTorch: apt-get install {} ({})",
-                                 DEEPVORO_TORCH_PACKAGE, reason));
+    throw data_error(
+        fmt::format("networks and `device` cuda need LibTorch: apt-get install {} ({})",
+                    DEEPVORO_TORCH_PACKAGE, reason));
   }
   void* symbol = ::dlsym(library, kFactoryName);
   if (symbol == nullptr)

@@ -35,7 +35,8 @@ Examples:
   deepvoro evaluate data/quickdraw --method deepvoro --scheme guided --oracle
   deepvoro evaluate data/quickdraw --method plda --scheme greedy
   deepvoro evaluate data/quickdraw --method vd,deepvoro --shots 1,5 --calibration --open-set
-  deepvoro evaluate data/quickdraw --method vd,voronoi-lr,deepvoro--,simpleshot --shots 1,5)";
+  deepvoro evaluate data/quickdraw --method vd,voronoi-lr,deepvoro--,simpleshot --shots 1,5
+  deepvoro evaluate data/quickdraw --method deepvoro --shots 5 --device cuda)";
 
 struct EvaluateCommand {
   std::string store;
@@ -246,6 +247,12 @@ void add_evaluate_command(CLI::App& program) {
   app->add_flag("--open-set", request.reliability.open_set,
                 "of vd and deepvoro: how well queries of unknown classes are recognised");
   add_threads_option(*app, request.threads);
+  app->add_option(
+         "--device", request.device,
+         "cpu or cuda, where ensembles are added up; members are chosen on the CPU, and heads "
+         "run there")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
   app->add_option("--json", command->json, "write the result to this file");
   app->add_option("--scores", command->scores,
                   "write the influence of every class on every query to this .npy file");

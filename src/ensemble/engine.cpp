@@ -10,6 +10,7 @@
 
 #include "core/precision.hpp"
 #include "deepvoro/core/error.hpp"
+#include "ensemble/ensemble_device.hpp"
 #include "ensemble/influence_field.hpp"
 #include "ensemble/space_cache.hpp"
 #include "kernels/kernels.hpp"
@@ -117,6 +118,8 @@ void stream_members(const EpisodeSetting& setting, const Pool& members, EpisodeR
 
 void add_members(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,
                  InfluenceField& field, const AdditionListener& added, const Progress& progress) {
+  if (setting.device != nullptr && !added)
+    return setting.device->add_members(setting, members, range, field, progress);
   const auto make_visitor = [&]<class Real>() -> LaneVisitor<Real> {
     return [&](std::size_t member, std::size_t episode, MatrixView<const Real> values,
                MatrixView<double> scratch) {

@@ -15,6 +15,7 @@
 
 namespace deepvoro {
 
+class EnsembleDevice;
 class SpaceCache;
 
 // Where members are measured: episodes of one split of a store.
@@ -26,6 +27,7 @@ struct EpisodeSetting {
   unsigned threads = 1;
   SpaceCache* spaces = nullptr;  // of this store, kept from one measurement to the next
   std::size_t largest_field_bytes = std::size_t{1} << 30U;  // more episodes go in batches
+  EnsembleDevice* device = nullptr;  // on which members are added up; nullptr: the CPU
 };
 
 struct EpisodeRange {
@@ -48,7 +50,8 @@ void stream_members(const EpisodeSetting& setting, const Pool& members, EpisodeR
 
 // The same for members that are only to be added up, which is quicker: adds them to the influence
 // of the range's episodes, the first of which is the field's first. `added` is told after each
-// addition, from several threads, but for any one episode in the order of the members.
+// addition, from several threads, but for any one episode in the order of the members; the CPU does
+// the work then, whatever the device.
 class InfluenceField;
 using AdditionListener = std::function<void(std::size_t member, std::size_t episode)>;
 void add_members(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,

@@ -86,7 +86,8 @@ py::list evaluations(const FeatureStore& store, const std::vector<std::string>& 
                      const OptionalText& lr, OptionalNumber epochs,
                      std::optional<double> weight_decay, const OptionalText& start, bool sigmoid,
                      const OptionalText& normalisation, double alpha, bool is_signed, bool oracle,
-                     bool calibration, bool open_set, unsigned threads, bool scores) {
+                     bool calibration, bool open_set, unsigned threads, const std::string& device,
+                     bool scores) {
   EvaluationSeries series{.methods = methods,
                           .shots = shots,
                           .epochs = epochs,
@@ -103,7 +104,8 @@ py::list evaluations(const FeatureStore& store, const std::vector<std::string>& 
                    .alpha = alpha,
                    .oracle = oracle,
                    .reliability = {.calibration = calibration, .open_set = open_set},
-                   .threads = threads};
+                   .threads = threads,
+                   .device = device};
   if (preset) series.common.preset = preset_named(*preset);
   if (lr) series.lr = logistic_kind_named(*lr);
   if (start) series.start = logistic_start_named(*start);
@@ -206,7 +208,7 @@ void bind_study(py::module_& module) {
              py::arg("view"), py::arg("lr"), py::arg("epochs"), py::arg("weight_decay"),
              py::arg("start"), py::arg("sigmoid"), py::arg("normalisation"), py::arg("alpha"),
              py::arg("signed"), py::arg("oracle"), py::arg("calibration"), py::arg("open_set"),
-             py::arg("threads"), py::arg("scores"), "See deepvoro.evaluate.");
+             py::arg("threads"), py::arg("device"), py::arg("scores"), "See deepvoro.evaluate.");
   module.def("write_results", &write_results, py::arg("file"), py::arg("store"), py::arg("results"),
              py::arg("threads"), "Writes a result file, as deepvoro evaluate --json does.");
   module.def("tune", &tuning, py::arg("store"), py::kw_only(), py::arg("method"), py::arg("out"),

@@ -9,8 +9,10 @@
 #include "core/files.hpp"
 #include "core/names.hpp"
 #include "core/stopwatch.hpp"
+#include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/core/error.hpp"
 #include "ensemble/ensemble.hpp"
+#include "ensemble/ensemble_device.hpp"
 #include "ensemble/head_evaluation.hpp"
 #include "ensemble/selection.hpp"
 #include "ensemble/space_cache.hpp"
@@ -122,6 +124,10 @@ void check_members_fit_method(const Evaluation& request) {
     if (request.scheme != Scheme::full)
       throw usage_error(fmt::format("`scheme` {}: method {} has no members to choose from",
                                     name(request.scheme), method));
+    if (request.device != "cpu")
+      throw usage_error(
+          fmt::format("`device` {}: method {} runs on the CPU alone; use `device` cpu",
+                      request.device, method));
     constexpr std::size_t most_epochs = 1'000'000;
     if (request.logistic.epochs < 1 || request.logistic.epochs > most_epochs)
       throw usage_error(fmt::format("`epochs` must be from 1 to {}", most_epochs));
@@ -198,8 +204,11 @@ EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
   }
   const EpisodeList episodes = draw_episodes(store, request.split, request.plan);
   SpaceCache spaces(store);
-  const EpisodeSetting setting{store,           request.split, episodes, Influence(request.alpha),
-                               request.threads, &spaces};
+  EpisodeSetting setting{store,           request.split, episodes, Influence(request.alpha),
+                         request.threads, &spaces};
+  std::unique_ptr<EnsembleDevice> device;
+  if (request.device != "cpu") device = backbone_library().ensemble_device(request.device);
+  setting.device = device.get();
   const std::size_t steps = request.reliability.asks_for_something() ? 2 : 1;
   if (result.head) {
     const Stopwatch evaluating;

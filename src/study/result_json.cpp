@@ -74,7 +74,8 @@ ordered_json to_json(const EvaluationResult& result, const ordered_json& store) 
   object["program"] = {{"version", version()},
                        {"commit", commit()},
                        {"isa", kernels::name(kernels::active().level)},
-                       {"threads", request.threads}};
+                       {"threads", request.threads},
+                       {"device", request.device}};
   return object;
 }
 

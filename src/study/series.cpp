@@ -22,10 +22,12 @@ std::vector<Evaluation> EvaluationSeries::evaluations() const {
       Evaluation one = common;
       one.method = method_named(method);
       one.plan.shape.shots = of_shots;
-      if (some_have_members && !is_ensemble(one.method)) {  // the scheme is meant for the others
+      // Scheme and device are meant for the others.
+      if (some_have_members && !is_ensemble(one.method)) {
         one.scheme = Scheme::full;
         one.size.reset();
         one.oracle = false;
+        one.device = "cpu";
       }
       if (one.method != Method::deepvoro && one.method != Method::deepvoro_plus_plus)
         one.preset.reset();

@@ -193,8 +193,8 @@ TEST(CalibratedHead, SharesTheNoiseAmongTheBaseClassesThereAre) {
   double expected = 0;
   for (std::size_t c = 0; c < 2; ++c)
     for (std::size_t j = 0; j < base.deviations(c).rows(); ++j)
-      for (const float x : base.deviations(c)[j])
-        expected += std::pow(static_cast<double>(x), 2) / 2;
+      for (std::size_t d = 0; d < dim; ++d)
+        expected += std::pow(static_cast<double>(base.deviations(c).row(j)[d]), 2) / 2;
   const Matrix<double> samples = head.samples(0);
   double actual = 0;
   for (std::size_t d = 0; d < dim; ++d) {

@@ -16,8 +16,8 @@ namespace deepvoro::test {
   Matrix<double> rows = random_points(count, dim, seed);
   for (std::size_t r = 0; r < count; ++r) {
     double squared = 0;
-    for (const double x : rows.view()[r]) squared += x * x;
-    for (double& x : rows.view()[r]) x /= std::sqrt(squared);
+    for (std::size_t d = 0; d < dim; ++d) squared += rows.row(r)[d] * rows.row(r)[d];
+    for (std::size_t d = 0; d < dim; ++d) rows.row(r)[d] /= std::sqrt(squared);
   }
   return rows;
 }

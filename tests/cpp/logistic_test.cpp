@@ -36,7 +36,7 @@ struct LogisticTask {
         LogisticObjective<double>(options).evaluate(pointers, labels, W.view(), b);
     double squares = 0;
     for (std::size_t k = 0; k < W.rows(); ++k) {
-      for (const double weight : W.view()[k]) squares += weight * weight;
+      for (std::size_t d = 0; d < W.cols(); ++d) squares += W.row(k)[d] * W.row(k)[d];
       if (options.kind == LogisticKind::power) squares += b[k] * b[k];
     }
     return cross_entropy + options.weight_decay / 2 * squares;

@@ -52,8 +52,9 @@ Matrix<double> distances_from(std::size_t ways, std::size_t bases, int distinct_
   std::mt19937 random(seed);
   Matrix<double> distances(ways, bases);
   for (std::size_t k = 0; k < ways; ++k)
-    for (double& value : distances.view()[k])
-      value = static_cast<double>(random() % static_cast<unsigned>(distinct_values)) / 8;
+    for (std::size_t t = 0; t < bases; ++t)
+      distances.row(k)[t] =
+          static_cast<double>(random() % static_cast<unsigned>(distinct_values)) / 8;
   return distances;
 }
 

@@ -167,8 +167,8 @@ TEST(ToyGeometry, IsStreamedOverEpisodes) {
                        if (toy == nullptr) return;
                        for (std::size_t k = 0; k < shape.ways; ++k) {
                          Rows support;
-                         for (const SampleIndex row : episodes[e].support.subspan(k * shots, shots))
-                           support.push_back(rows[row]);
+                         for (std::size_t s = 0; s < shots; ++s)
+                           support.push_back(rows[episodes[e].support[k * shots + s]]);
                          for (std::size_t q = 0; q < shape.total_queries(); ++q) {
                            const double expected =
                                pool[member].weight * plain_toy(data.at("base"), support,

@@ -506,3 +506,18 @@ def test_misspelt_command_line(deepvoro, arguments, mentions):
     assert len(process.stderr.splitlines()) == 1
     for expected in mentions:
         assert expected in process.stderr
+
+
+def test_a_device_that_is_not_there_is_refused(run, refusal, store):
+    process = run(store, device="cuda")
+    if process.returncode == 0:
+        pytest.skip("there is a CUDA device")
+    refusal(store, (WRONG_USAGE, BAD_DATA), device="cuda", mentions=["device cuda"])
+
+
+def test_an_unknown_device_is_refused(refusal, store):
+    refusal(store, WRONG_USAGE, device="abacus", mentions=["device", "cpu", "cuda"])
+
+
+def test_a_head_on_a_device_is_refused(refusal, store):
+    refusal(store, WRONG_USAGE, method="s2m2", device="cuda", mentions=["device cuda", "s2m2"])

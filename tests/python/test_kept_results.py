@@ -1,5 +1,6 @@
 """results/ keeps what was measured; docs/RESULTS.md and the figure must say the same."""
 
+import csv
 import json
 import re
 import subprocess
@@ -62,3 +63,26 @@ def test_the_document_has_the_accuracies_of_several_networks():
         for one in kept:
             assert one["scheme"] == "guided" and one["episodes"] == len(one["episode_accuracy"]) == 2000
             assert abs(sum(one["episode_accuracy"]) / 2000 - one["accuracy"]) < 1e-9
+
+
+def kept_rows(name, *columns):
+    with open(BIRDS / name, encoding="utf-8") as file:
+        return {tuple(row[column] for column in columns): row for row in csv.DictReader(file)}
+
+
+def test_the_document_has_the_accuracies_of_seven_networks():
+    section = (REPOSITORY / "docs/RESULTS.md").read_text().split("### Seven networks, six methods")[1].split("\n### ")[0]
+    kept = kept_rows("networks.csv", "network", "procedure", "shots", "method")
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("| ")]
+    methods, rows = table[0][3:], table[2:]
+    assert len(rows) * len(methods) == len(kept)
+    for network, procedure, shots, *cells in rows:
+        for method, written in zip(methods, cells):
+            row = kept[network, procedure, shots, method]
+            assert written == f"{float(row['accuracy']):.2f} ± {float(row['ci95']):.2f}", (network, procedure, shots, method)
+
+
+def test_the_document_has_the_accuracies_of_other_domains():
+    section = (REPOSITORY / "docs/RESULTS.md").read_text().split("### Other domains")[1].split("\n## ")[0]
+    for row in kept_rows("other-domains.csv", "network", "pictures", "shots", "method").values():
+        assert f"{float(row['accuracy']):.2f} ± {float(row['ci95']):.2f}" in section

@@ -57,6 +57,14 @@ def test_every_method_has_a_result_chosen_on_val(folder):
             assert {member["view"] for member in tuned["pool"]} <= {"s32_r0_f0", "s36_r0_f1", "mean"}
 
 
+def test_heads_stand_beside_vd(folder):
+    process = photographs(*folder, "heads", SHOTS="1")
+    assert process.returncode == 0, process.stderr
+    heads = result(folder[1], "heads-1.json")
+    assert [head["method"] for head in heads] == ["vd", "s2m2", "dc"]
+    assert heads[0]["episode_accuracy"] == result(folder[1], "vd-1.json")["episode_accuracy"]
+
+
 def test_each_view_stands_alone(folder):
     with open(folder[1] / "views.csv", encoding="utf-8") as file:
         rows = {(row["view"], row["split"], int(row["shots"])): float(row["accuracy"]) for row in csv.DictReader(file)}

@@ -63,7 +63,7 @@ def test_trained_network_beats_chance_on_new_classes(deepvoro, pictures, tmp_pat
     assert deepvoro("extract", pictures, "--model", model, "--views", "1", "--out", tmp_path / "store").returncode == 0
 
 
-def test_killed_training_goes_on_to_the_same_bytes(program, deepvoro, pictures, tmp_path):
+def test_killed_training_goes_on_elsewhere_to_the_same_bytes(program, deepvoro, pictures, tmp_path):
     flags = [*FLAGS, "--procedure", "s2m2", "--classifier", "cosine", "--epochs", "8", "--validate-every", "4"]
     killed = tmp_path / "killed.safetensors"
     command = [program, "train", pictures, *flags, "--out", killed]
@@ -73,10 +73,13 @@ def test_killed_training_goes_on_to_the_same_bytes(program, deepvoro, pictures, 
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     assert not killed.is_file()
-    assert deepvoro("train", pictures, *flags, "--out", killed).returncode == 0
+    (tmp_path / "elsewhere").mkdir()
+    moved = tmp_path / "elsewhere/moved.safetensors"
+    (tmp_path / "killed.safetensors.partial").rename(f"{moved}.partial")
+    assert deepvoro("train", pictures, *flags, "--out", moved).returncode == 0
     whole = tmp_path / "whole.safetensors"
     assert deepvoro("train", pictures, *flags, "--out", whole).returncode == 0
-    assert killed.read_bytes() == whole.read_bytes()
+    assert moved.read_bytes() == whole.read_bytes()
 
 
 def test_interrupted_training_says_how_to_go_on(program, pictures, tmp_path):

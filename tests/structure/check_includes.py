@@ -21,7 +21,7 @@ MAY_USE = {
     "heads": ("geometry", "features"),
     "ensemble": ("heads", "episodes"),
     "picture": ("core",),
-    "backbone": ("picture", "features"),
+    "backbone": ("picture", "ensemble"),
     "study": ("classifier",),
     "classifier": ("ensemble", "backbone"),
     "cluster": ("study",),

@@ -49,6 +49,7 @@ class DEEPVORO_API Backbone {
       std::span<const Bitmap> pictures) = 0;
 };
 
+class EnsembleDevice;
 struct TrainingSet;
 struct TrainingOptions;
 class TrainingMonitor;
@@ -68,6 +69,10 @@ class DEEPVORO_API BackboneLibrary {
   // `<model>.partial`; the same training goes on from there. See deepvoro/backbone/training.hpp.
   virtual void train(const TrainingSet& set, const TrainingOptions& options,
                      const std::filesystem::path& model, TrainingMonitor& monitor) const = 0;
+
+  // Adds up ensembles on "cpu" or "cuda".
+  [[nodiscard]] virtual std::unique_ptr<EnsembleDevice> ensemble_device(
+      const std::string& device) const = 0;
 };
 
 // Loads the library at the first call. A data error says how to get it where it is missing.

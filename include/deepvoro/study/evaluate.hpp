@@ -50,6 +50,9 @@ struct Evaluation {
   bool oracle = false;  // also peek at the size that would have been best on the split itself
   ReliabilityRequest reliability = {};  // what else to measure; its seed is that of the plan
   unsigned threads = 1;
+  // Where the ensemble is added up: cpu, or cuda, which needs LibTorch. Members are always chosen
+  // on the CPU, so that they are the same.
+  std::string device = "cpu";
 };
 
 struct Guidance {

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "deepvoro/core/error.hpp"
+#include "device.hpp"
+#include "ensemble.hpp"
 #include "inference.hpp"
 #include "trainer.hpp"
 
@@ -28,6 +30,10 @@ class TorchLibrary final : public BackboneLibrary {
   void train(const TrainingSet& set, const TrainingOptions& options,
              const std::filesystem::path& model, TrainingMonitor& monitor) const override {
     as_our_errors([&] { train_network(set, options, model, monitor); });
+  }
+  [[nodiscard]] std::unique_ptr<EnsembleDevice> ensemble_device(
+      const std::string& device) const override {
+    return as_our_errors([&] { return make_ensemble_device(device_named(device)); });
   }
 };
 
