@@ -18,7 +18,7 @@ STRENGTHS = (1, 10, 100, 1000)  # C of logistic regression on rows of unit lengt
 USUAL_STRENGTH = 10  # where there is nothing to cross-validate on
 NEIGHBOURS = (1, 3, 5, 10)
 FOLDS = 5
-MOST_ROWS_TO_SEARCH = 500
+MOST_ROWS_TO_SEARCH = 150
 
 
 def unit(rows):
