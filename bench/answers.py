@@ -26,7 +26,8 @@ import deepvoro  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "build/bin/deepvoro"
-HEADS = {"vd": {}, "deepvoro": {}, "power-lr": {}, "voronoi-lr": {}, "deepvoro--": {}, "simpleshot": {"normalisation": "l2n"}, "pt-ncm": {}, "s2m2": {}}
+HEADS = {"vd": {}, "deepvoro": {}, "power-lr": {}, "voronoi-lr": {}, "deepvoro--": {}, "simpleshot": {"normalisation": "l2n"},
+         "pt-ncm": {}, "s2m2": {}}
 FEWEST_QUERIES, MOST_QUERIES = 5, 15
 BINS = 15
 UNEVEN_WAYS, UNEVEN_SHOTS = 20, ((10, 1), (10, 3))
@@ -162,7 +163,7 @@ def described(cell):
             f" | {difference:+.1f} ± {interval:.1f}, {best} | {cell['calibration_error']:.1f} | {strange}")
 
 
-def table(cells, reported):
+def table(cells):
     head = ("accuracy % | LogisticRegression | k-NN cosine | NearestCentroid | best other head | to the best of all | calibration error % | "
             "AUROC % | known kept (of right answers) / strangers found %")
     lines = [f"| pictures | ways | shots | {head} |", "|" + " --- |" * (3 + head.count("|") + 1)]
@@ -172,8 +173,8 @@ def table(cells, reported):
 
 
 def uneven_table(cells):
-    lines = ["| pictures | shots of one half and of the other | accuracy % | of classes with fewer | LogisticRegression | k-NN cosine | NearestCentroid |"
-             " to the best | calibration error % |", "|" + " --- |" * 9]
+    lines = ["| pictures | shots of one half and of the other | accuracy % | of classes with fewer | LogisticRegression | k-NN cosine | "
+             "NearestCentroid | to the best | calibration error % |", "|" + " --- |" * 9]
     for name, _, shots, cell in cells:
         mean = {way: 100 * np.mean(values) for way, values in cell["right"].items()}
         best = max(ways_to_answer.PEERS, key=mean.get)
@@ -217,7 +218,8 @@ def main():
     parts = []
     for reported, title in ((False, "Development collections"), (True, "Collections that nothing was chosen on")):
         chosen = [(one.name, ways, shots, cell) for one, ways, shots, cell in results if one.reported == reported]
-        parts += [title, table([row for row in chosen if "-" not in row[2]], reported), uneven_table([row for row in chosen if "-" in row[2]])]
+        if chosen:
+            parts += [f"{title}:", table([row for row in chosen if "-" not in row[2]]), uneven_table([row for row in chosen if "-" in row[2]])]
     (options.folder / "answers.md").write_text("\n\n".join(parts) + "\n")
     (options.folder / "answers.json").write_text(json.dumps(
         [{"collection": one.name, "reported": one.reported, "ways": ways, "shots": shots, **cell} for one, ways, shots, cell in results]))

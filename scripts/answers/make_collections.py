@@ -127,7 +127,8 @@ def png_pixels(path):
 def clipart(fetched, folder):
     source = fetched / "openclipart-png" / "usr/share/openclipart/png"
     for name in CLIPART:
-        files = [path for path in sorted((source / name).glob("*.png")) if path.stat().st_size > CLIPART_LEAST_BYTES and png_pixels(path) < CLIPART_MOST_PIXELS]
+        files = [path for path in sorted((source / name).glob("*.png"))
+                 if path.stat().st_size > CLIPART_LEAST_BYTES and png_pixels(path) < CLIPART_MOST_PIXELS]
         for number, path in enumerate(evenly(files, CLIPART_MOST)):
             drawing = Image.open(path).convert("RGBA")
             paper = Image.new("RGBA", drawing.size, "white")
