@@ -61,7 +61,12 @@ def __getattr__(name: str) -> Any:
     """The estimators, which need scikit-learn, are loaded when they are first asked for."""
     if name not in __all__:
         raise AttributeError(f"module 'deepvoro' has no attribute {name!r}")
-    from . import _estimators
+    try:
+        from . import _estimators
+    except ModuleNotFoundError as missing:
+        if missing.name != "sklearn":
+            raise
+        raise ImportError(f"deepvoro.{name} needs scikit-learn; install it (Debian: apt-get install python3-sklearn)") from None
 
     return getattr(_estimators, name)
 

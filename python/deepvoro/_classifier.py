@@ -401,7 +401,9 @@ def _named(name: str, content: Any) -> _core.Picture:
 
 
 def _pixels(given: Any) -> NDArray[np.uint8]:
-    pixels = np.asarray(given)
+    is_pillow_image = hasattr(given, "mode") and hasattr(given, "convert")
+    # The array of a palette is of its indices, and that of black and white of bools.
+    pixels = np.asarray(given.convert("RGB") if is_pillow_image else given)
     if pixels.dtype != np.uint8:
         raise ValueError(f"pixels must be uint8, from 0 to 255, not {pixels.dtype}")
     if pixels.ndim == 2:

@@ -70,6 +70,10 @@ def test_pictures_in_memory_have_the_answers_of_their_files(file, pictures):  # 
     # The same picture has the same name whenever it comes.
     names = [answer.picture for answer in classifier.predict([pixels, pixels.copy(), pixels[::-1]])]
     assert names[0] == names[1] != names[2]
+    for mode in ("P", "RGBA", "L", "1"):
+        image = Image.open(picture).convert(mode)
+        shown = classifier.predict(np.asarray(image.convert("RGB")))[0]
+        assert classifier.predict(image)[0].influence == shown.influence
     grey = np.arange(2000, dtype=np.uint8).reshape(40, 50)
     assert classifier.predict(grey)[0].influence == classifier.predict(np.dstack([grey] * 3))[0].influence
 

@@ -132,7 +132,8 @@ class DEEPVORO_API Classifier {
   [[nodiscard]] const FeatureOrigin& origin() const;
   [[nodiscard]] const Calibration& calibration() const;
 
-  // The class of each picture, in order. A picture that is skipped has no answer.
+  // The class of each picture, in order. A picture that is skipped (`skip_bad`) has no answer, so
+  // that later ones move up; the overload below says which picture an answer is of.
   [[nodiscard]] std::vector<Prediction> predict(std::span<const Picture> pictures,
                                                 const PictureOptions& options = {}) const;
   // The same for pictures without number: answers are told when they are found, and not kept.
