@@ -36,9 +36,8 @@ debian fonts-adf-accanthis fonts-adf-baskervald fonts-adf-berenis fonts-adf-gill
   fonts-roboto-slab fonts-rufscript fonts-sil-charis fonts-sil-gentium-basic fonts-sjfonts fonts-tiresias fonts-tomsontalks fonts-tuffy \
   fonts-vollkorn fonts-yanone-kaffeesatz "$fetched/fonts"
 
-cub=${DEEPVORO_CUB:-$scripts/../../shared/data/cub}
-if [ -f "$cub/val.tar" ]; then
-  ln -sfn "$cub" "$fetched/cub"
+if [ -f "${DEEPVORO_CUB:-}/val.tar" ]; then
+  ln -sfn "$DEEPVORO_CUB" "$fetched/cub"
   collections=(birds birds-others "${collections[@]}")
 fi
 /usr/bin/python3 -B "$scripts/answers/make_collections.py" "$fetched" "$folder/collections" "${collections[@]}"
