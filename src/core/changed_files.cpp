@@ -60,7 +60,7 @@ void fill_with_zeros(int signal, siginfo_t* info, void* context) {
   const auto page_size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   for (const Slot& slot : slots) {
     if (slot.begin <= kTaken || address < slot.begin || address >= slot.end) continue;
-    void* page = reinterpret_cast<void*>(address / page_size * page_size);
+    std::byte* page = static_cast<std::byte*>(info->si_addr) - address % page_size;
     if (::mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS, -1, 0) ==
         page) {
       remember(slot.path);

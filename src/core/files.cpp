@@ -75,7 +75,7 @@ MappedFile::MappedFile(const std::filesystem::path& path)
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : path_(std::move(other.path_)),
       bytes_(std::exchange(other.bytes_, {})),
-      file_(other.file_),
+      file_(std::move(other.file_)),
       written_(other.written_),
       guard_(std::move(other.guard_)) {}
 
