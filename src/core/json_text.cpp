@@ -30,12 +30,12 @@ struct Refused {
 json parsed(std::string_view text) {
   std::vector<std::set<std::string>> keys;  // of the objects that are open
   return json::parse(text, [&](int depth, json::parse_event_t event, const json& read) {
-    using enum json::parse_event_t;
-    if ((event == object_start || event == array_start) && depth >= kDeepest)
+    using Event = json::parse_event_t;
+    if ((event == Event::object_start || event == Event::array_start) && depth >= kDeepest)
       throw Refused{fmt::format("is nested more than {} levels deep", kDeepest)};
-    if (event == object_start) keys.emplace_back();
-    if (event == object_end) keys.pop_back();
-    if (event == key && !keys.back().insert(read.get<std::string>()).second)
+    if (event == Event::object_start) keys.emplace_back();
+    if (event == Event::object_end) keys.pop_back();
+    if (event == Event::key && !keys.back().insert(read.get<std::string>()).second)
       throw Refused{fmt::format("has the key '{}' twice in one object", read.get<std::string>())};
     return true;
   });
@@ -61,7 +61,8 @@ nlohmann::json parse_json(std::string_view text) {
   } catch (const Refused&) {
   } catch (const json::exception&) {
   }
-  return json(json::value_t::discarded);
+  json broken(json::value_t::discarded);
+  return broken;
 }
 
 std::string json_text(const nlohmann::json& document) {
