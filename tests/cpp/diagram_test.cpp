@@ -117,18 +117,23 @@ TEST(VoronoiDiagram, MeasuresManyQueriesAsOne) {
   }
 }
 
+void expect_plain_distances(const VoronoiDiagram<double>& diagram, const Matrix<double>& centers,
+                            const Matrix<double>& queries) {
+  Matrix<double> distances(centers.rows(), queries.rows());
+  diagram.distances(queries.view(), distances.view());
+  for (std::size_t q = 0; q < queries.rows(); ++q) {
+    const auto expected = plain_distances(centers, queries.view()[q]);
+    for (std::size_t k = 0; k < centers.rows(); ++k)
+      EXPECT_NEAR(distances.row(k)[q], static_cast<double>(expected[k]), 1e-12);
+  }
+}
+
 TEST(VoronoiDiagram, ByProductsHasTheSameDistancesAndNoneOnACenter) {
   const Matrix<double> centers = random_points(20, 70, 5);
   const Matrix<double> queries = random_points(30, 70, 6);
   VoronoiDiagram diagram(centers.view());
   diagram.use_products();
-  Matrix<double> distances(20, 30);
-  diagram.distances(queries.view(), distances.view());
-  for (std::size_t q = 0; q < 30; ++q) {
-    const auto expected = plain_distances(centers, queries.view()[q]);
-    for (std::size_t k = 0; k < 20; ++k)
-      EXPECT_NEAR(distances.row(k)[q], static_cast<double>(expected[k]), 1e-12);
-  }
+  expect_plain_distances(diagram, centers, queries);
   Matrix<double> of_centers(20, 20);
   diagram.distances(centers.view(), of_centers.view());
   for (std::size_t k = 0; k < 20; ++k) EXPECT_EQ(of_centers.row(k)[k], 0);
@@ -152,13 +157,7 @@ TEST(VoronoiDiagram, ForgetsTheProductsOfFormerCenters) {
   Matrix<double>& taken = diagram.reshaped(20, 70);
   for (std::size_t k = 0; k < 20; ++k) std::ranges::copy(centers.view()[k], taken.row(k));
   const Matrix<double> queries = random_points(3, 70, 9);
-  Matrix<double> distances(20, 3);
-  diagram.distances(queries.view(), distances.view());
-  for (std::size_t q = 0; q < 3; ++q) {
-    const auto expected = plain_distances(centers, queries.view()[q]);
-    for (std::size_t k = 0; k < 20; ++k)
-      EXPECT_NEAR(distances.row(k)[q], static_cast<double>(expected[k]), 1e-12);
-  }
+  expect_plain_distances(diagram, centers, queries);
 }
 
 TEST(Influence, RefusesAlphaZeroAndNotFinite) {
