@@ -27,6 +27,7 @@ is named in backquotes, and so is the argument: `signed` is ``signed=True``.
 from typing import TYPE_CHECKING, Any
 
 from ._classifier import Classifier, Explanation, Prediction
+from ._compare import Comparison, compare
 from ._core import Error, FeatureStore, __version__
 from ._sampling import Episodes, episodes
 from ._stores import create_store, join_stores
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Classifier",
+    "Comparison",
     "DeepVoroClassifier",
     "Episodes",
     "Error",
@@ -49,6 +51,7 @@ __all__ = [
     "TuningResult",
     "VoronoiLogisticRegression",
     "__version__",
+    "compare",
     "create_store",
     "episodes",
     "evaluate",

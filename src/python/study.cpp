@@ -7,8 +7,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bindings.hpp"
+#include "deepvoro/study/compare.hpp"
 #include "deepvoro/study/evaluate.hpp"
 #include "deepvoro/study/series.hpp"
 #include "deepvoro/study/tune.hpp"
@@ -75,6 +77,16 @@ void write_results(const std::filesystem::path& file, const FeatureStore& store,
   const py::gil_scoped_release unlocked;
   store.refuse_output_inside("file", file);
   ResultFile(file, store, threads).write(results);
+}
+
+// Of one file within itself, or of two.
+void write_comparisons_of(const std::vector<std::filesystem::path>& files,
+                          const std::filesystem::path& out, bool by_class, unsigned threads) {
+  const py::gil_scoped_release unlocked;
+  std::vector<Comparison> comparisons =
+      files.size() == 1 ? compare_within(files.at(0)) : compare_files(files.at(0), files.at(1));
+  if (by_class) add_intervals_by_class(comparisons, threads);
+  write_comparisons(comparisons, out);
 }
 
 py::list evaluations(const FeatureStore& store, const std::vector<std::string>& methods,
@@ -211,6 +223,8 @@ void bind_study(py::module_& module) {
              py::arg("threads"), py::arg("device"), py::arg("scores"), "See deepvoro.evaluate.");
   module.def("write_results", &write_results, py::arg("file"), py::arg("store"), py::arg("results"),
              py::arg("threads"), "Writes a result file, as deepvoro evaluate --json does.");
+  module.def("write_comparisons", &write_comparisons_of, py::arg("files"), py::arg("out"),
+             py::arg("by_class"), py::arg("threads"), "See deepvoro.compare.");
   module.def("tune", &tuning, py::arg("store"), py::kw_only(), py::arg("method"), py::arg("out"),
              py::arg("shots"), py::arg("ways"), py::arg("queries"), py::arg("episodes"),
              py::arg("seed"), py::arg("protocol"), py::arg("top_k"), py::arg("views"),

@@ -256,3 +256,34 @@ class TestEpisodes:
             deepvoro.episodes([[1, 2]])
         with pytest.raises(ValueError, match="`ways` must be at least 2"):
             deepvoro.episodes(["a"] * 20, ways=1)
+
+
+class TestCompare:
+    def expected(self, deepvoro, tmp_path, *arguments):
+        process = deepvoro("compare", *arguments, "--json", tmp_path / "compared.json")
+        assert process.returncode == 0, process.stderr
+        return json.loads((tmp_path / "compared.json").read_text())["comparisons"]
+
+    def test_results_in_memory_are_compared_as_their_files(self, store, deepvoro, tmp_path):
+        import deepvoro as package
+
+        first = package.evaluate(store, ["vd", "deepvoro"], **ARGUMENTS)
+        second = package.evaluate(store, ["simpleshot"], **ARGUMENTS)
+        first.save(tmp_path / "a.json")
+        second.save(tmp_path / "b.json")
+        for given, files in (((first,), ["a.json"]), ((first, second), ["a.json", "b.json"])):
+            wanted = self.expected(deepvoro, tmp_path, *(tmp_path / file for file in files), "--by-class")
+            for found in (package.compare(*given, by_class=True), package.compare(*(tmp_path / file for file in files), by_class=True)):
+                assert [c.difference for c in found] == [c["difference"] for c in wanted]
+                assert [c.p for c in found] == [c["t_test"]["p"] for c in wanted]
+                assert [c.by_class for c in found] == [c["by_class"] for c in wanted]
+                assert [(c.b["method"], c.verdict) for c in found] == [(c["b"]["method"], c["verdict"]) for c in wanted]
+        assert package.compare(first)[0].by_class is None
+
+    def test_other_episodes_are_refused(self, store):
+        import deepvoro as package
+
+        a = package.evaluate(store, "vd", **ARGUMENTS)
+        b = package.evaluate(store, "vd", **{**ARGUMENTS, "seed": 4})
+        with pytest.raises(package.Error, match="seed"):
+            package.compare(a, b)
