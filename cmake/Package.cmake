@@ -15,6 +15,8 @@ endif()
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN Doxyfile EXCLUDE)
+# Where the examples of help, man pages and documents look for it.
+install(DIRECTORY data/quickdraw DESTINATION ${CMAKE_INSTALL_DOCDIR}/data)
 
 if(DEEPVORO_BUILD_PYTHON)
   set(dist_packages lib/python3/dist-packages/deepvoro)
