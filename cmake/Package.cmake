@@ -41,7 +41,10 @@ set(CPACK_INSTALL_CMAKE_PROJECTS
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 file(WRITE ${PROJECT_BINARY_DIR}/triggers "activate-noawait ldconfig\n")
-set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/triggers)
+file(WRITE ${PROJECT_BINARY_DIR}/prerm
+     "#!/bin/sh\nset -e\nrm -rf /usr/lib/python3/dist-packages/deepvoro/__pycache__  # what Python compiled there\n")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/triggers ${PROJECT_BINARY_DIR}/prerm)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-sklearn, g++, cmake")
 # Depends and Recommends are found when the package is made.
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_BINARY_DIR}/debian_dependencies.cmake)

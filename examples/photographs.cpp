@@ -30,8 +30,8 @@ int run(const std::vector<std::string>& words) {
   std::vector<Picture> pictures;
   for (std::size_t i = 1; i < words.size(); ++i)
     for (Picture& picture : deepvoro::pictures_at(words[i])) pictures.push_back(std::move(picture));
-  classifier.predict(pictures, [&](std::size_t i, const Prediction& answer) {
-    std::cout << pictures[i].name << ": " << classifier.classes()[answer.label]
+  classifier.predict(pictures, [&](const Prediction& answer) {
+    std::cout << pictures[answer.query].name << ": " << classifier.classes()[answer.label]
               << (answer.probabilities[answer.label] > 0.5 ? ", probably" : ", perhaps")
               << (answer.unknown ? ", or of no class" : "") << '\n';
   });

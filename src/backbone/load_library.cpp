@@ -43,10 +43,12 @@ const BackboneLibrary* load() {
           fmt::format("{}: is missing, and networks and `device` cuda need it; apt-get install "
                       "libtorch-dev, then build again with -DDEEPVORO_BACKBONE=ON ('make build' "
                       "does both)",
-                      kLibraryName));
+                      kLibraryName),
+          ErrorCode::missing_network);
     throw data_error(
         fmt::format("networks and `device` cuda need LibTorch: apt-get install {} ({})",
-                    DEEPVORO_TORCH_PACKAGE, reason));
+                    DEEPVORO_TORCH_PACKAGE, reason),
+        ErrorCode::missing_network);
   }
   void* symbol = ::dlsym(library, kFactoryName);
   if (symbol == nullptr)

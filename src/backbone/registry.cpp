@@ -101,11 +101,15 @@ fs::path backbone_file(const std::string& name_or_path) {
   const auto found = files.find(name_or_path);
   if (found != files.end()) return found->second;
   if (std::ranges::find(installable_backbones(), name_or_path) != installable_backbones().end())
-    throw data_error(fmt::format(
-        "no backbone '{0}' is installed; run: deepvoro backbone install {0}", name_or_path));
-  throw data_error(fmt::format(
-      "'{}' is neither a file nor an installed backbone; 'deepvoro backbone list' shows those",
-      name_or_path));
+    throw data_error(
+        fmt::format("no backbone '{0}' is installed; run: deepvoro backbone install {0}",
+                    name_or_path),
+        ErrorCode::missing_network);
+  throw data_error(
+      fmt::format(
+          "'{}' is neither a file nor an installed backbone; 'deepvoro backbone list' shows those",
+          name_or_path),
+      ErrorCode::missing_network);
 }
 
 std::vector<fs::path> backbone_folders() {

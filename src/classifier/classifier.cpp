@@ -115,7 +115,8 @@ Calibration calibrated(const FittedEnsemble& ensemble, const Pool& pool,
 
 Prediction prediction_of(std::vector<double> influence, double distance,
                          const Calibration& calibration) {
-  Prediction prediction{.label = cell_of(influence),
+  Prediction prediction{.query = 0,
+                        .label = cell_of(influence),
                         .distance = distance,
                         .unknown = !(distance < calibration.threshold()),
                         .influence = {},
@@ -280,7 +281,7 @@ Classifier Classifier::without(const std::string& class_name, unsigned threads) 
   const NamedSamples& old = state_->support;
   const auto found = std::ranges::find(old.classes, class_name);
   if (found == old.classes.end())
-    throw data_error(fmt::format("there is no class '{}'", class_name));
+    throw data_error(fmt::format("there is no class '{}'", class_name), ErrorCode::missing_class);
   if (old.classes.size() == 1)
     throw data_error(fmt::format("'{}' is the only class; delete the file instead", class_name));
   const auto label = static_cast<std::size_t>(found - old.classes.begin());
@@ -334,7 +335,9 @@ std::vector<Prediction> Classifier::predict(std::span<const MatrixView<const flo
           fmt::format("every view of the queries must have {} features per row and the same number "
                       "of rows",
                       dim()));
-  return state_->predict(queries, threads);
+  std::vector<Prediction> predictions = state_->predict(queries, threads);
+  for (std::size_t q = 0; q < predictions.size(); ++q) predictions[q].query = q;
+  return predictions;
 }
 
 std::vector<Prediction> Classifier::predict(const FeatureStore& store, const std::string& split,

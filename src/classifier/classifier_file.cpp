@@ -256,7 +256,8 @@ void Classifier::save(const std::filesystem::path& file) const {
 
 Classifier Classifier::load(const std::filesystem::path& file) {
   const auto no_classifier = [&](const std::string& reason) {
-    return data_error(fmt::format("{}; is it a classifier made by 'deepvoro fit'?", reason));
+    return data_error(fmt::format("{}; is it a classifier made by 'deepvoro fit'?", reason),
+                      ErrorCode::damaged_file);
   };
   std::optional<Reader> reader;
   try {

@@ -94,9 +94,7 @@ std::vector<Prediction> Classifier::predict(std::span<const Picture> pictures,
                                             const PictureOptions& options) const {
   std::vector<Prediction> predictions;
   predict(
-      pictures,
-      [&](std::size_t, const Prediction& prediction) { predictions.push_back(prediction); },
-      options);
+      pictures, [&](const Prediction& prediction) { predictions.push_back(prediction); }, options);
   return predictions;
 }
 
@@ -106,9 +104,10 @@ void Classifier::predict(std::span<const Picture> pictures, const AnswerListener
   state_->networks->use(origin(), views(), options, [&](PictureNetworks& networks) {
     networks.look_at(pictures, at_once, options, [&](const SeenPictures& seen) {
       const NamedSamples queries{.views = seen.views, .dim = dim()};
-      const std::vector<Prediction> predictions = predict(queries.rows(), options.threads);
-      for (std::size_t i = 0; i < predictions.size(); ++i)
-        on_answer(seen.numbers[i], predictions[i]);
+      for (Prediction& prediction : predict(queries.rows(), options.threads)) {
+        prediction.query = seen.numbers[prediction.query];
+        on_answer(prediction);
+      }
     });
   });
 }

@@ -27,7 +27,7 @@ std::vector<View> parsed(const std::vector<std::string>& names) {
 }
 
 Error with_advice(const Error& error) {
-  return data_error(fmt::format("{}; `skip_bad` skips such pictures", error.what()));
+  return data_error(fmt::format("{}; `skip_bad` skips such pictures", error.what()), error.code());
 }
 
 // Before hours of work that such a file would end.

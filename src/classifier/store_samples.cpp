@@ -28,7 +28,8 @@ NamedSamples read_samples(const FeatureStore& store, const std::string& split,
     const auto found = std::ranges::find(samples.classes, *class_name);
     if (found == samples.classes.end())
       throw data_error(fmt::format("{}, split {}: has no class '{}'", store.folder().string(),
-                                   split, *class_name));
+                                   split, *class_name),
+                       ErrorCode::missing_class);
     const auto label = static_cast<std::size_t>(found - samples.classes.begin());
     for (std::size_t i = 0; i < labels.size(); ++i)
       if (labels[i] == label) wanted.push_back(i);

@@ -94,8 +94,8 @@ PredictCommand::Answers PredictCommand::of_pictures(const Classifier& fitted) co
   Answers answers;
   fitted.predict(
       pictures,
-      [&](std::size_t i, const Prediction& prediction) {
-        answers.names.push_back(pictures[i].where);
+      [&](const Prediction& prediction) {
+        answers.names.push_back(pictures[prediction.query].where);
         answers.predictions.push_back(prediction);
       },
       display.shown(flags.looking));

@@ -24,10 +24,13 @@ bool begins_with(std::span<const std::byte> file, const std::array<std::byte, N>
 }
 
 void check_begin(std::span<const std::byte> file, const std::string& name) {
-  if (file.empty()) throw data_error(fmt::format("{}: is empty; copy it again or remove it", name));
+  if (file.empty())
+    throw data_error(fmt::format("{}: is empty; copy it again or remove it", name),
+                     ErrorCode::bad_picture);
   if (!begins_with(file, kJpegSignature) && !begins_with(file, kPngSignature))
     throw data_error(
-        fmt::format("{}: is neither a JPEG nor a PNG file; convert it or remove it", name));
+        fmt::format("{}: is neither a JPEG nor a PNG file; convert it or remove it", name),
+        ErrorCode::bad_picture);
 }
 
 Bitmap upright(StoredBitmap stored) {
@@ -57,21 +60,25 @@ Bitmap upright(StoredBitmap stored) {
 void check_limits(std::size_t width, std::size_t height, const std::string& name,
                   const PictureLimits& limits) {
   if (width == 0 || height == 0)
-    throw data_error(fmt::format("{}: has no pixels; copy it again or remove it", name));
+    throw data_error(fmt::format("{}: has no pixels; copy it again or remove it", name),
+                     ErrorCode::bad_picture);
   if (std::max(width, height) > limits.most_side || width * height > limits.most_pixels)
     throw data_error(
         fmt::format("{}: is {} x {} pixels, more than a side of {} or {} in all; make it smaller",
-                    name, width, height, limits.most_side, limits.most_pixels));
+                    name, width, height, limits.most_side, limits.most_pixels),
+        ErrorCode::bad_picture);
 }
 
 void throw_damaged(const std::string& name, const char* format, const char* why) {
   throw data_error(
-      fmt::format("{}: is a damaged {} file ({}); copy it again or remove it", name, format, why));
+      fmt::format("{}: is a damaged {} file ({}); copy it again or remove it", name, format, why),
+      ErrorCode::bad_picture);
 }
 
 void throw_truncated(const std::string& name, const char* format) {
   throw data_error(
-      fmt::format("{}: is a truncated {} file; copy it again or remove it", name, format));
+      fmt::format("{}: is a truncated {} file; copy it again or remove it", name, format),
+      ErrorCode::bad_picture);
 }
 
 Bitmap decode_picture(std::span<const std::byte> file, const std::string& name,

@@ -125,10 +125,12 @@ void check_colors(J_COLOR_SPACE colors, const std::string& name) {
     throw data_error(
         fmt::format("{}: is a CMYK picture, whose colors depend on a printer; convert it to RGB "
                     "and save it again",
-                    name));
+                    name),
+        ErrorCode::bad_picture);
   if (colors != JCS_GRAYSCALE && colors != JCS_YCbCr && colors != JCS_RGB)
     throw data_error(
-        fmt::format("{}: has colors that are neither grey nor RGB; convert it to RGB", name));
+        fmt::format("{}: has colors that are neither grey nor RGB; convert it to RGB", name),
+        ErrorCode::bad_picture);
 }
 
 }  // namespace

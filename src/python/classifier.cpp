@@ -81,9 +81,9 @@ void predict(const Classifier& classifier, const std::vector<Picture>& pictures,
   const py::gil_scoped_release unlocked;
   classifier.predict(
       pictures,
-      [&](std::size_t picture, const Prediction& prediction) {
+      [&](const Prediction& prediction) {
         const py::gil_scoped_acquire gil;
-        on_answer(picture, tuple_of(prediction));
+        on_answer(prediction.query, tuple_of(prediction));
       },
       looking.options());
 }

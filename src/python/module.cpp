@@ -25,6 +25,12 @@ py::object name_of(ErrorCode code) {
       return py::str("missing_file");
     case ErrorCode::damaged_file:
       return py::str("damaged_file");
+    case ErrorCode::bad_picture:
+      return py::str("bad_picture");
+    case ErrorCode::missing_network:
+      return py::str("missing_network");
+    case ErrorCode::missing_class:
+      return py::str("missing_class");
     case ErrorCode::negative_features:
       return py::str("negative_features");
     case ErrorCode::none:

@@ -14,6 +14,7 @@
 namespace deepvoro {
 namespace {
 
+using test::expect_code;
 using test::expect_error;
 using test::jpeg_bytes;
 using test::jpeg_header;
@@ -29,6 +30,7 @@ Bitmap decoded(const std::string& file, const PictureLimits& limits = {}) {
 void expect_not_decoded(const std::string& file,
                         std::initializer_list<std::string_view> fragments) {
   expect_error(ErrorKind::data, fragments, [&] { (void)decoded(file); });
+  expect_code(ErrorCode::bad_picture, [&] { (void)decoded(file); });
 }
 
 TEST(DecodePicture, GivesThePixelsOfAPng) {

@@ -29,4 +29,16 @@ void expect_error(ErrorKind kind, std::initializer_list<std::string_view> fragme
   FAIL() << "nothing was thrown";
 }
 
+// By which a caller can tell this error from others.
+template <class Action>
+void expect_code(ErrorCode code, const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return;
+  }
+  FAIL() << "nothing was thrown";
+}
+
 }  // namespace deepvoro::test

@@ -13,6 +13,7 @@ namespace deepvoro {
 namespace {
 
 namespace fs = std::filesystem;
+using test::expect_code;
 using test::expect_error;
 
 class Registry : public ::testing::Test {
@@ -100,6 +101,8 @@ TEST_F(Registry, SaysHowToGetWhatIsMissing) {
                [] { (void)backbone_file("resnet50"); });
   expect_error(ErrorKind::data, {"'what'", "deepvoro backbone list"},
                [] { (void)backbone_file("what"); });
+  for (const char* name : {"resnet50", "what"})
+    expect_code(ErrorCode::missing_network, [&] { (void)backbone_file(name); });
 }
 
 TEST_F(Registry, NamesADamagedFile) {

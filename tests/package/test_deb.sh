@@ -75,5 +75,5 @@ answer = deepvoro.Classifier.load(\"sketches.dv\").predict([\"sketches/angel/007
 print(answer)
 assert answer.label == \"angel\"
 print(deepvoro.evaluate(\"store\", [\"vd\", \"deepvoro\"], shots=5, episodes=100))"'
-inside 'apt-get remove -y -q deepvoro >/dev/null && ! test -e /usr/bin/deepvoro -o -e /usr/lib/python3/dist-packages/deepvoro/_core.pyi'
+inside 'apt-get remove -y -q deepvoro >/dev/null && ! test -e /usr/bin/deepvoro -o -e /usr/lib/python3/dist-packages/deepvoro'
 echo "the package works" >&2

@@ -188,8 +188,9 @@ def test_bad_pictures_are_errors_or_skipped(file, pictures, tmp_path):  # noqa: 
     good = queries(pictures)[0]
     (tmp_path / "bad.png").write_bytes(b"no picture")
     for bad, word in ((tmp_path / "bad.png", "bad.png"), (b"no picture", "neither a JPEG nor a PNG")):
-        with pytest.raises(ValueError, match=word):
+        with pytest.raises(deepvoro.Error, match=word) as raised:
             classifier.predict([good, bad])
+        assert raised.value.code == "bad_picture"
         with pytest.warns(UserWarning, match="skipped .*neither a JPEG nor a PNG"):
             answers = classifier.predict([bad, good, bad], skip_bad=True)
         assert [answers[0], answers[2]] == [None, None] and answers[1] == classifier.predict(good)[0]

@@ -41,6 +41,7 @@ struct ClassifierOptions {
 };
 
 struct Prediction {
+  std::size_t query = 0;              // which of the queries it is of; bad pictures may be skipped
   std::size_t label = 0;              // of the largest influence
   double distance = 0;                // from the nearest class
   bool unknown = false;               // whether that is beyond the threshold of normal strictness
@@ -49,7 +50,7 @@ struct Prediction {
 };
 
 // Told each answer as it is found, in the order of the pictures, on the calling thread.
-using AnswerListener = std::function<void(std::size_t picture, const Prediction& prediction)>;
+using AnswerListener = std::function<void(const Prediction& prediction)>;
 
 // Why a query went where it did.
 struct Explanation {
@@ -132,8 +133,8 @@ class DEEPVORO_API Classifier {
   [[nodiscard]] const FeatureOrigin& origin() const;
   [[nodiscard]] const Calibration& calibration() const;
 
-  // The class of each picture, in order. A picture that is skipped (`skip_bad`) has no answer, so
-  // that later ones move up; the overload below says which picture an answer is of.
+  // The class of each picture, in order. One that is skipped (`skip_bad`) has no answer:
+  // Prediction::query says which picture an answer is of.
   [[nodiscard]] std::vector<Prediction> predict(std::span<const Picture> pictures,
                                                 const PictureOptions& options = {}) const;
   // The same for pictures without number: answers are told when they are found, and not kept.
