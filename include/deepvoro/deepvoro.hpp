@@ -19,6 +19,7 @@
 #include "deepvoro/classifier/picture_options.hpp"
 #include "deepvoro/classifier/ridge_voronoi.hpp"
 #include "deepvoro/classifier/samples.hpp"
+#include "deepvoro/classifier/test_classifier.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/export.hpp"
 #include "deepvoro/core/matrix_view.hpp"

@@ -19,7 +19,7 @@ from ._study import Member, TuningResult, _pool_file
 _STRICTNESSES = ("low", "normal", "high")
 
 Picture = Any
-"""A file or folder (str or os.PathLike), the bytes of a JPEG or PNG file, an array of uint8 [height, width, 3] (or
+"""A file or folder (str or os.PathLike), the bytes of such a file, an array of uint8 [height, width, 3] (or
 [height, width], grey) or what NumPy makes one of, such as an image of Pillow; or a tuple (name, bytes or array)."""
 
 
@@ -209,9 +209,18 @@ class Classifier:
         _warn(looking)
         return self
 
-    def remove(self, class_name: str) -> "Classifier":
-        """Removes a class and returns the classifier itself, which becomes as if the class had never been there."""
-        self._fitted = self._fitted.without(class_name, _threads(None))
+    def remove(self, class_name: str, pictures: Optional[Iterable[str]] = None) -> "Classifier":
+        """Removes a class, or some `pictures` of it by their names, and returns the classifier itself, which becomes as
+        if they had never been there."""
+        if pictures is None:
+            self._fitted = self._fitted.without(class_name, _threads(None))
+        else:
+            self._fitted = self._fitted.without_samples(class_name, list(pictures), _threads(None))
+        return self
+
+    def rename(self, class_name: str, to: str) -> "Classifier":
+        """Gives a class another name and returns the classifier itself."""
+        self._fitted = self._fitted.renamed(class_name, to, _threads(None))
         return self
 
     def predict(
@@ -400,10 +409,19 @@ def _named(name: str, content: Any) -> _core.Picture:
     return _core.picture_of_pixels(_pixels(content), name)
 
 
+def _on_white(image: Any) -> NDArray[np.uint8]:
+    """What files look like as well: what is transparent shows white."""
+    if image.mode not in ("LA", "PA", "RGBA") and "transparency" not in image.info:
+        return np.asarray(image.convert("RGB"))
+    rgba = np.asarray(image.convert("RGBA")).astype(np.uint16)
+    alpha = rgba[:, :, 3:]
+    return ((rgba[:, :, :3] * alpha + 255 * (255 - alpha) + 127) // 255).astype(np.uint8)
+
+
 def _pixels(given: Any) -> NDArray[np.uint8]:
     is_pillow_image = hasattr(given, "mode") and hasattr(given, "convert")
     # The array of a palette is of its indices, and that of black and white of bools.
-    pixels = np.asarray(given.convert("RGB") if is_pillow_image else given)
+    pixels = _on_white(given) if is_pillow_image else np.asarray(given)
     if pixels.dtype != np.uint8:
         raise ValueError(f"pixels must be uint8, from 0 to 255, not {pixels.dtype}")
     if pixels.ndim == 2:

@@ -277,21 +277,74 @@ Classifier Classifier::with(const FeatureStore& store, const std::string& class_
   return with(read_samples(store, of, views(), class_name), threads);
 }
 
-Classifier Classifier::without(const std::string& class_name, unsigned threads) const {
-  const NamedSamples& old = state_->support;
-  const auto found = std::ranges::find(old.classes, class_name);
-  if (found == old.classes.end())
+std::size_t Classifier::label_of(const std::string& class_name) const {
+  const auto found = std::ranges::find(classes(), class_name);
+  if (found == classes().end())
     throw data_error(fmt::format("there is no class '{}'", class_name), ErrorCode::missing_class);
-  if (old.classes.size() == 1)
-    throw data_error(fmt::format("'{}' is the only class; delete the file instead", class_name));
-  const auto label = static_cast<std::size_t>(found - old.classes.begin());
-  const auto place = [&](std::size_t of_label) {
-    return static_cast<std::size_t>(std::ranges::lower_bound(old.labels, of_label) -
-                                    old.labels.begin());
-  };
-  const std::array parts{SamplesPart{old, 0, place(label)}, SamplesPart{old, place(label + 1)}};
+  return static_cast<std::size_t>(found - classes().begin());
+}
+
+Classifier Classifier::refitted(const NamedSamples& samples, unsigned threads) const {
+  const std::array parts{SamplesPart{samples}};
   return Classifier(std::make_shared<const State>(ordered(parts, views().size()), state_->options,
                                                   std::nullopt, state_->networks, threads));
+}
+
+Classifier Classifier::with_only(const std::vector<char>& is_kept, unsigned threads) const {
+  const NamedSamples& old = state_->support;
+  NamedSamples rest{.classes = {}, .labels = {}, .names = {}, .views = {}, .dim = old.dim};
+  rest.views.resize(old.views.size());
+  for (std::size_t i = 0; i < is_kept.size(); ++i) {
+    if (is_kept[i] == 0) continue;
+    const std::string& name = old.classes[old.labels[i]];
+    if (rest.classes.empty() || rest.classes.back() != name) rest.classes.push_back(name);
+    rest.labels.push_back(rest.classes.size() - 1);
+    rest.names.push_back(old.names[i]);
+    for (std::size_t v = 0; v < old.views.size(); ++v) {
+      const auto row = old.views[v].begin() + static_cast<std::ptrdiff_t>(i * old.dim);
+      rest.views[v].insert(rest.views[v].end(), row, row + static_cast<std::ptrdiff_t>(old.dim));
+    }
+  }
+  if (rest.classes.empty()) throw data_error("no class would be left; delete the file instead");
+  return refitted(rest, threads);
+}
+
+Classifier Classifier::without(const std::string& class_name, unsigned threads) const {
+  return without(std::span(&class_name, 1), threads);
+}
+
+Classifier Classifier::without(std::span<const std::string> class_names, unsigned threads) const {
+  std::vector<char> is_kept(labels().size(), 1);
+  for (const std::string& name : class_names) {
+    const std::size_t label = label_of(name);
+    for (std::size_t i = 0; i < is_kept.size(); ++i)
+      if (labels()[i] == label) is_kept[i] = 0;
+  }
+  return with_only(is_kept, threads);
+}
+
+Classifier Classifier::without_samples(const std::string& class_name,
+                                       std::span<const std::string> names, unsigned threads) const {
+  const std::size_t label = label_of(class_name);
+  std::vector<char> is_kept(labels().size(), 1);
+  for (const std::string& name : names) {
+    std::size_t i = 0;
+    while (i < is_kept.size() && (labels()[i] != label || this->names()[i] != name)) ++i;
+    if (i == is_kept.size())
+      throw data_error(fmt::format("class '{}' has no picture '{}'", class_name, name));
+    is_kept[i] = 0;
+  }
+  return with_only(is_kept, threads);
+}
+
+Classifier Classifier::renamed(const std::string& class_name, const std::string& to,
+                               unsigned threads) const {
+  NamedSamples samples = state_->support;
+  std::string& name = samples.classes[label_of(class_name)];
+  if (std::ranges::count(samples.classes, to) > 0 && to != class_name)
+    throw data_error(fmt::format("there is a class '{}' already", to));
+  name = to;
+  return refitted(samples, threads);
 }
 
 const std::vector<std::string>& Classifier::classes() const {
@@ -338,6 +391,11 @@ std::vector<Prediction> Classifier::predict(std::span<const MatrixView<const flo
   std::vector<Prediction> predictions = state_->predict(queries, threads);
   for (std::size_t q = 0; q < predictions.size(); ++q) predictions[q].query = q;
   return predictions;
+}
+
+std::vector<Prediction> Classifier::predict_rows(const std::filesystem::path& file,
+                                                 unsigned threads) const {
+  return predict(read_rows(file, views(), dim()).rows(), threads);
 }
 
 std::vector<Prediction> Classifier::predict(const FeatureStore& store, const std::string& split,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -13,9 +14,6 @@
 // What a classifier does with pictures: it looks at them, and goes on with features.
 namespace deepvoro {
 namespace {
-
-// Enough that threads seldom wait for the slowest picture, few enough that answers come soon.
-constexpr std::size_t kPicturesPerThread = 64;
 
 // Adds pictures to samples, each with the label that `label_of` gives its number.
 PictureNetworks::Receiver added_to(NamedSamples& samples, std::span<const Picture> pictures,
@@ -47,7 +45,10 @@ std::shared_ptr<const BackboneStatistics> statistics_for(FitMethod method,
 Classifier Classifier::fit_pictures(const std::filesystem::path& collection,
                                     const PictureFit& options) {
   check_number_of_views(options.views);
-  return fit_pictures(labelled_pictures_at(collection), options);
+  const LabelledPictures pictures = labelled_pictures_at(collection, options.folders);
+  if (options.pictures.events.noticed)
+    for (const std::string& note : pictures.notes) options.pictures.events.noticed(note);
+  return fit_pictures(pictures, options);
 }
 
 Classifier Classifier::fit_pictures(const LabelledPictures& pictures, const PictureFit& options) {
@@ -73,7 +74,7 @@ Classifier Classifier::fit_pictures(const LabelledPictures& pictures, const Pict
   if (looking.events.loaded) looking.events.loaded(choice, views.size());
 
   NamedSamples samples{.classes = pictures.classes, .dim = networks->dim()};
-  networks->look_at(all, all.size(), looking,
+  networks->look_at(all, PictureNetworks::Portions::all_together, looking,
                     added_to(samples, all, [&](std::size_t i) { return pictures.labels[i]; }));
   return fit(samples, {views, options.pool, origin, method, std::move(statistics)},
              std::make_shared<NetworkSlot>(std::move(networks), looking.device), looking.threads);
@@ -84,7 +85,7 @@ Classifier Classifier::with_pictures(const std::string& class_name,
                                      const PictureOptions& options) const {
   NamedSamples samples{.classes = {class_name}, .dim = dim()};
   state_->networks->use(origin(), views(), options, [&](PictureNetworks& networks) {
-    networks.look_at(pictures, pictures.size(), options,
+    networks.look_at(pictures, PictureNetworks::Portions::all_together, options,
                      added_to(samples, pictures, [](std::size_t) { return std::size_t{0}; }));
   });
   return with(samples, options.threads);
@@ -98,17 +99,30 @@ std::vector<Prediction> Classifier::predict(std::span<const Picture> pictures,
   return predictions;
 }
 
+// Of readable and skipped pictures in the order that they came in.
+void Classifier::answer(const SeenPictures& seen, const AnswerListener& on_answer,
+                        const PictureOptions& options) const {
+  auto skipped = seen.skipped.begin();
+  const auto tell_skipped_before = [&](std::size_t number) {
+    for (; skipped != seen.skipped.end() && skipped->number < number; ++skipped)
+      if (options.events.skipped) options.events.skipped(skipped->number, skipped->reason);
+  };
+  if (!seen.numbers.empty()) {
+    const NamedSamples queries{.views = seen.views, .dim = dim()};
+    for (Prediction& prediction : predict(queries.rows(), options.threads)) {
+      prediction.query = seen.numbers[prediction.query];
+      tell_skipped_before(prediction.query);
+      on_answer(prediction);
+    }
+  }
+  tell_skipped_before(std::numeric_limits<std::size_t>::max());
+}
+
 void Classifier::predict(std::span<const Picture> pictures, const AnswerListener& on_answer,
                          const PictureOptions& options) const {
-  const std::size_t at_once = kPicturesPerThread * std::max(1U, options.threads);
   state_->networks->use(origin(), views(), options, [&](PictureNetworks& networks) {
-    networks.look_at(pictures, at_once, options, [&](const SeenPictures& seen) {
-      const NamedSamples queries{.views = seen.views, .dim = dim()};
-      for (Prediction& prediction : predict(queries.rows(), options.threads)) {
-        prediction.query = seen.numbers[prediction.query];
-        on_answer(prediction);
-      }
-    });
+    networks.look_at(pictures, PictureNetworks::Portions::soon, options,
+                     [&](const SeenPictures& seen) { answer(seen, on_answer, options); });
   });
 }
 
@@ -116,10 +130,13 @@ Explanation Classifier::explain(const Picture& picture, std::size_t neighbours,
                                 const PictureOptions& options) const {
   Explanation explanation;
   state_->networks->use(origin(), views(), options, [&](PictureNetworks& networks) {
-    networks.look_at({&picture, 1}, 1, options, [&](const SeenPictures& seen) {
-      const std::vector<std::span<const float>> query(seen.views.begin(), seen.views.end());
-      explanation = explain(query, neighbours);
-    });
+    networks.look_at({&picture, 1}, PictureNetworks::Portions::all_together, options,
+                     [&](const SeenPictures& seen) {
+                       if (seen.numbers.empty()) return;
+                       const std::vector<std::span<const float>> query(seen.views.begin(),
+                                                                       seen.views.end());
+                       explanation = explain(query, neighbours);
+                     });
   });
   return explanation;
 }

@@ -74,6 +74,20 @@ void check_classes_differ_by_more_than_case(const std::vector<std::string>& clas
   }
 }
 
+std::span<const float> features_of(const Sample& sample, std::size_t v) {
+  const std::size_t dim = sample.of->dim;
+  return std::span(sample.of->views[v]).subspan(sample.row * dim, dim);
+}
+
+// A sample that is added again, by a command that was repeated. Twice among those that come
+// together it is a mistake.
+bool is_the_same(const Sample& one, const Sample& other) {
+  if (one.of == other.of) return false;
+  for (std::size_t v = 0; v < one.of->views.size(); ++v)
+    if (!std::ranges::equal(features_of(one, v), features_of(other, v))) return false;
+  return true;
+}
+
 std::vector<Sample> sorted_samples(std::span<const SamplesPart> parts) {
   std::vector<Sample> samples;
   std::map<std::string, std::size_t> counts;
@@ -85,7 +99,11 @@ std::vector<Sample> sorted_samples(std::span<const SamplesPart> parts) {
           {class_name, of.names.empty() ? std::to_string(number) : of.names[i], &of, i});
     }
   const auto key = [](const Sample& sample) { return std::tie(sample.class_name, sample.name); };
-  std::ranges::sort(samples, {}, key);
+  std::ranges::stable_sort(samples, {}, key);
+  const auto again = std::ranges::unique(samples, [&](const Sample& one, const Sample& other) {
+    return key(one) == key(other) && is_the_same(one, other);
+  });
+  samples.erase(again.begin(), again.end());
   const auto twice = std::ranges::adjacent_find(samples, {}, key);
   if (twice != samples.end())
     throw data_error(
@@ -96,8 +114,7 @@ std::vector<Sample> sorted_samples(std::span<const SamplesPart> parts) {
 }
 
 void append_row(const Sample& sample, std::size_t v, std::vector<float>& rows) {
-  const std::size_t dim = sample.of->dim;
-  const std::span<const float> row = std::span(sample.of->views[v]).subspan(sample.row * dim, dim);
+  const std::span<const float> row = features_of(sample, v);
   if (!std::ranges::all_of(row, [](float value) { return std::isfinite(value); }))
     throw data_error(fmt::format("'{}' of class '{}' has features that are not finite", sample.name,
                                  sample.class_name));

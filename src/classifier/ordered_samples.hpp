@@ -16,7 +16,8 @@ struct SamplesPart {
 };
 
 // All samples of some parts, `views` views of each, in the one order that does not depend on how
-// they came: classes by name, in each the samples by name. Throws a data error that names the class
+// they came: classes by name, in each the samples by name. A sample that is in two parts, with the
+// same features, counts once. Throws a data error that names the class
 // or sample when it cannot be used: a class without samples, a name that appears twice, a feature
 // that is not finite.
 [[nodiscard]] NamedSamples ordered(std::span<const SamplesPart> parts, std::size_t views);

@@ -55,6 +55,15 @@ SeenPicture seen(const Picture& picture, const Embedder& embedder, bool skip_bad
   }
 }
 
+// As many as a second is enough for, by how long some took. Threads wait for the slowest of a
+// portion, so few at once would be slower.
+std::size_t next_portion(std::size_t some, double seconds, unsigned threads) {
+  constexpr std::size_t most_per_thread = 64;
+  const double in_a_second = static_cast<double>(some) / std::max(seconds, 1e-3);
+  return static_cast<std::size_t>(std::clamp(in_a_second, static_cast<double>(threads),
+                                             static_cast<double>(most_per_thread * threads)));
+}
+
 }  // namespace
 
 struct PictureNetworks::Run {
@@ -81,17 +90,21 @@ Embedder& PictureNetworks::embedder(unsigned worker) {
   return *embedder;
 }
 
-void PictureNetworks::look_at(std::span<const Picture> pictures, std::size_t at_once,
+void PictureNetworks::look_at(std::span<const Picture> pictures, Portions portions,
                               const PictureOptions& options, const Receiver& receive) {
   if (!options.skip_bad) check_kinds(pictures);
   const Stopwatch looking;
   Run run{pictures, options, std::clamp(options.threads, 1U, kMostNetworks)};
   std::size_t readable = 0;
-  for (std::size_t begin = 0; begin < pictures.size(); begin += at_once) {
-    const SeenPictures some =
-        look_at_some(run, begin, begin + std::min(at_once, pictures.size() - begin));
+  std::size_t at_once = portions == Portions::soon ? run.threads : pictures.size();
+  for (std::size_t begin = 0; begin < pictures.size();) {
+    const Stopwatch portion;
+    const std::size_t end = begin + std::min(at_once, pictures.size() - begin);
+    const SeenPictures some = look_at_some(run, begin, end);
+    begin = end;
     readable += some.numbers.size();
-    if (!some.numbers.empty()) receive(some);
+    receive(some);
+    if (portions == Portions::soon) at_once = next_portion(at_once, portion.seconds(), run.threads);
   }
   if (options.events.looked)
     options.events.looked(
@@ -125,6 +138,7 @@ SeenPictures PictureNetworks::look_at_some(Run& run, std::size_t begin, std::siz
   for (std::size_t i = 0; i < features.size(); ++i) {
     if (!reasons[i].empty()) {
       run.skipped.push_back(reasons[i]);
+      result.skipped.push_back({begin + i, reasons[i]});
       continue;
     }
     result.numbers.push_back(begin + i);

@@ -17,10 +17,15 @@
 
 namespace deepvoro {
 
-// Features of some pictures that could be read.
+// Features of some pictures.
 struct SeenPictures {
-  std::vector<std::size_t> numbers;       // which of the pictures
-  std::vector<std::vector<float>> views;  // [views] of [pictures x dim]
+  struct Skipped {
+    std::size_t number;  // which of the pictures
+    std::string reason;
+  };
+  std::vector<std::size_t> numbers;       // of those that could be read
+  std::vector<std::vector<float>> views;  // [views] of [pictures x dim], of these
+  std::vector<Skipped> skipped;           // the others
 };
 
 // What looks at pictures for a classifier. Every thread has a network of its own and looks at whole
@@ -33,11 +38,13 @@ class PictureNetworks {
   [[nodiscard]] std::size_t dim() const { return backbone_.network->dim(); }
   [[nodiscard]] const FeatureOrigin& origin() const { return backbone_.origin; }
 
-  // Looks at `at_once` pictures at a time and hands on what was seen. A data error where a picture
-  // cannot be read and is not to be skipped, or where none is left.
+  // Looks at pictures and hands on what was seen: all of it together, or in portions of about a
+  // second. A data error where a picture cannot be read and is not to be skipped, or where none is
+  // left.
+  enum class Portions { all_together, soon };
   using Receiver = std::function<void(const SeenPictures& seen)>;
-  void look_at(std::span<const Picture> pictures, std::size_t at_once,
-               const PictureOptions& options, const Receiver& receive);
+  void look_at(std::span<const Picture> pictures, Portions portions, const PictureOptions& options,
+               const Receiver& receive);
 
  private:
   struct Run;

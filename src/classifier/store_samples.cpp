@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "deepvoro/core/error.hpp"
+#include "features/formats/feature_table.hpp"
 
 namespace deepvoro {
 
@@ -49,6 +50,49 @@ NamedSamples read_samples(const FeatureStore& store, const std::string& split,
       rows.copy_row(wanted[i], std::span(values).subspan(i * samples.dim, samples.dim));
   }
   return samples;
+}
+
+namespace {
+
+std::optional<FeatureTable> table_of_all_views(const std::filesystem::path& file) {
+  try {
+    return read_feature_table(file, {});
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data || error.code() != ErrorCode::none) throw;
+    return std::nullopt;  // perhaps it has an array per view
+  }
+}
+
+}  // namespace
+
+NamedSamples read_rows(const std::filesystem::path& file, const std::vector<std::string>& views,
+                       std::size_t dim) {
+  NamedSamples rows{.classes = {}, .labels = {}, .names = {}, .views = {}, .dim = dim};
+  rows.views.resize(views.size());
+  if (const auto table = table_of_all_views(file)) {
+    if (table->dim != views.size() * dim)
+      throw data_error(fmt::format(
+          "{}: has {} features per row, and the classifier needs {}{}", file.string(), table->dim,
+          views.size() * dim,
+          views.size() == 1 ? std::string()
+                            : fmt::format(", {} of each of its {} views", dim, views.size())));
+    for (std::size_t v = 0; v < views.size(); ++v)
+      for (std::size_t r = 0; r < table->rows; ++r)
+        rows.views[v].insert(rows.views[v].end(), table->row(r) + v * dim,
+                             table->row(r) + (v + 1) * dim);
+    return rows;
+  }
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    const FeatureTable table = read_feature_table(file, {views[v], {}});
+    if (table.dim != dim)
+      throw data_error(fmt::format("{}: '{}' has {} features per row, and the classifier needs {}",
+                                   file.string(), views[v], table.dim, dim));
+    rows.views[v] = table.values;
+    if (rows.views[v].size() != rows.views[0].size())
+      throw data_error(fmt::format("{}: '{}' has another number of rows than '{}'", file.string(),
+                                   views[v], views[0]));
+  }
+  return rows;
 }
 
 }  // namespace deepvoro

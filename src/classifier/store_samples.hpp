@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,5 +18,10 @@ void check_one_network(const FeatureStore& store);
 [[nodiscard]] NamedSamples read_samples(const FeatureStore& store, const std::string& split,
                                         const std::vector<std::string>& views,
                                         const std::optional<std::string>& class_name = {});
+
+// Rows of a .npy, .npz, .h5, .safetensors or pickle file, without labels: one array with the views
+// of each row side by side, or an array per view that has its name.
+[[nodiscard]] NamedSamples read_rows(const std::filesystem::path& file,
+                                     const std::vector<std::string>& views, std::size_t dim);
 
 }  // namespace deepvoro

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,16 +25,23 @@ constexpr const char* kAddFooter = R"(
 The file becomes what fitting everything at once would have made, byte for byte; the earlier pictures are not needed.
 PICTURE is a file, a folder, a pattern, or - for a list on the standard input; or a feature store that has the class.
 
-A picture goes by its file name; one in a folder by its path below that. Where the class has one of that name already, nothing
-is added: rename the new one, or remove the class and add all of it again.
+A picture goes by its file name; one in a folder by its path below that. Adding the same picture again changes nothing. Where the
+class has another one of that name, nothing is added: rename the new one, or remove the old one first.
 
 Examples:
   deepvoro add birds.dv kingfisher pictures/kingfisher
   deepvoro add birds.dv robin another.jpg)";
 
 constexpr const char* kRemoveFooter = R"(
+WHAT is a class, or CLASS/PICTURE for one picture of it, as 'deepvoro info --pictures' lists them.
+
+Examples:
+  deepvoro remove birds.dv robin
+  deepvoro remove birds.dv robin wren magpie/blurred.jpg)";
+
+constexpr const char* kRenameFooter = R"(
 Example:
-  deepvoro remove birds.dv robin)";
+  deepvoro rename birds.dv robin "European robin")";
 
 std::string listed(std::span<const std::string> classes) {
   constexpr std::size_t most = 10;
@@ -90,6 +99,10 @@ Classifier AddCommand::with_pictures(const Classifier& fitted) const {
 // A misspelt name makes a class of its own, which shows here.
 void AddCommand::print_added(const Classifier& before, std::size_t count) const {
   const auto& classes = before.classes();
+  if (count == 0) {
+    fmt::print("class {} had these pictures already; nothing changed\n", class_name);
+    return;
+  }
   if (std::ranges::find(classes, class_name) != classes.end()) {
     fmt::print("added {} to class {}\n", pictures_text(count), class_name);
     return;
@@ -112,18 +125,58 @@ void AddCommand::run() {
 
 struct RemoveCommand {
   std::string classifier;
-  std::string class_name;
+  std::vector<std::string> what;
   unsigned threads = available_threads();
 
-  void run() {
+  void run();
+};
+
+// The class of CLASS/PICTURE, where there is one; names of pictures may hold slashes as well.
+std::optional<std::string> class_in(const std::string& word, const Classifier& fitted) {
+  for (const std::string& name : fitted.classes())
+    if (word.starts_with(name + "/")) return name;
+  return std::nullopt;
+}
+
+void RemoveCommand::run() {
+  const FileLock lock = locked(classifier);
+  const Classifier fitted = Classifier::load(classifier);
+  std::vector<std::string> classes;
+  std::map<std::string, std::vector<std::string>> pictures;
+  for (const std::string& word : what) {
+    const auto of =
+        std::ranges::count(fitted.classes(), word) > 0 ? std::nullopt : class_in(word, fitted);
+    if (of) {
+      pictures[*of].push_back(word.substr(of->size() + 1));
+    } else {
+      check_has_class(classifier, fitted.classes(), word);
+      classes.push_back(word);
+    }
+  }
+  Classifier rest = fitted;
+  for (const auto& [name, names] : pictures) rest = rest.without_samples(name, names, threads);
+  if (!classes.empty()) rest = rest.without(classes, threads);
+  rest.save(classifier);
+  const std::size_t removed = fitted.labels().size() - rest.labels().size();
+  if (what.size() == 1 && classes.size() == 1)
+    fmt::print("removed class {} with its {}\n", classes.front(), pictures_text(removed));
+  else
+    fmt::print("removed {}\n", pictures_text(removed));
+  print_summary(classifier, rest);
+}
+
+struct RenameCommand {
+  std::string classifier;
+  std::string class_name;
+  std::string to;
+  unsigned threads = available_threads();
+
+  void run() const {
     const FileLock lock = locked(classifier);
     const Classifier fitted = Classifier::load(classifier);
     check_has_class(classifier, fitted.classes(), class_name);
-    const Classifier rest = fitted.without(class_name, threads);
-    rest.save(classifier);
-    fmt::print("removed class {} with its {}\n", class_name,
-               pictures_text(fitted.labels().size() - rest.labels().size()));
-    print_summary(classifier, rest);
+    fitted.renamed(class_name, to, threads).save(classifier);
+    fmt::print("class {} is now {}\n", class_name, to);
   }
 };
 
@@ -140,12 +193,21 @@ void add_change_commands(CLI::App& program) {
   app->callback([add] { add->run(); });
 
   auto remove = std::make_shared<RemoveCommand>();
-  app = program.add_subcommand("remove", "remove a class");
+  app = program.add_subcommand("remove", "remove classes or single pictures");
   app->footer(kRemoveFooter);
   app->add_option("CLASSIFIER", remove->classifier, "file made by deepvoro fit")->required();
-  app->add_option("CLASS", remove->class_name, "name of the class")->required();
+  app->add_option("WHAT", remove->what, "names of classes, or CLASS/PICTURE")->required();
   add_threads_option(*app, remove->threads);
   app->callback([remove] { remove->run(); });
+
+  auto rename = std::make_shared<RenameCommand>();
+  app = program.add_subcommand("rename", "give a class another name");
+  app->footer(kRenameFooter);
+  app->add_option("CLASSIFIER", rename->classifier, "file made by deepvoro fit")->required();
+  app->add_option("CLASS", rename->class_name, "name of the class")->required();
+  app->add_option("NAME", rename->to, "its new name")->required();
+  add_threads_option(*app, rename->threads);
+  app->callback([rename] { rename->run(); });
 }
 
 }  // namespace deepvoro

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 #include <glob.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "deepvoro/core/error.hpp"
 #include "episode_options.hpp"
@@ -161,9 +164,20 @@ void PictureFlags::add_to(CLI::App& app, const std::string& backbone_help) {
   add_threads_option(app, looking.threads);
 }
 
+void PictureFlags::add_leaves_to(CLI::App& app) {
+  app.add_flag("--leaves", leaves,
+               "where folders have folders in them, every one that holds pictures is a class");
+}
+
 bool is_store(const std::string& path) {
   std::error_code unreadable;
   return fs::exists(fs::path(path) / "store.json", unreadable);
+}
+
+bool is_feature_file(const std::string& path) {
+  constexpr std::array<std::string_view, 8> endings{".npy", ".npz",         ".h5",  ".hdf5",
+                                                    ".plk", ".safetensors", ".pkl", ".pickle"};
+  return std::ranges::count(endings, fs::path(path).extension().string()) == 1;
 }
 
 std::vector<Picture> pictures_named(const std::vector<std::string>& words) {
@@ -175,8 +189,29 @@ std::vector<Picture> pictures_named(const std::vector<std::string>& words) {
   return pictures;
 }
 
+std::vector<std::byte> bytes_of_input() {
+  constexpr std::size_t most = std::size_t{1} << 30U;  // no picture is as large
+  std::vector<std::byte> bytes;
+  std::array<char, 1 << 16> some;
+  while (std::cin.read(some.data(), some.size()) || std::cin.gcount() > 0) {
+    const auto read =
+        std::as_bytes(std::span(some).first(static_cast<std::size_t>(std::cin.gcount())));
+    bytes.insert(bytes.end(), read.begin(), read.end());
+    if (bytes.size() > most) throw data_error("standard input: is too large for a picture");
+  }
+  return bytes;
+}
+
+LookingDisplay::LookingDisplay(Result result) : writes_rows_(result == Result::rows) {
+  note_.emplace();
+  if (!writes_rows_ || ::isatty(STDOUT_FILENO) == 0) bar_.emplace("looking at pictures");
+}
+
 PictureOptions LookingDisplay::shown(const PictureOptions& looking) {
   PictureOptions options = looking;
+  options.events.noticed = [](const std::string& note) {
+    fmt::print(stderr, "note: {}\n", with_flags(note));
+  };
   options.events.loading = [this](const std::string& backbone) {
     // Without folders: it has to fit on a line.
     loading_.emplace("loading " + fs::path(backbone).filename().string());
@@ -184,9 +219,10 @@ PictureOptions LookingDisplay::shown(const PictureOptions& looking) {
   options.events.loaded = [this, told = looking.events.loaded](const BackboneChoice& choice,
                                                                std::size_t views) {
     loading_.reset();
+    if (writes_rows_) note_.reset();
     if (told) told(choice, views);
   };
-  options.events.progress = bar_->callback();
+  if (bar_) options.events.progress = bar_->callback();
   options.events.looked = [this](const LookedAt& result) {
     bar_.reset();
     for (const std::string& skipped : result.skipped)
@@ -203,6 +239,41 @@ bool rejects(double threshold) {
 
 nlohmann::ordered_json threshold_json(double threshold) {
   return rejects(threshold) ? nlohmann::ordered_json(threshold) : nlohmann::ordered_json();
+}
+
+nlohmann::ordered_json summary_json(const Classifier& classifier) {
+  const Calibration& calibration = classifier.calibration();
+  const auto left_out = [&](std::optional<std::size_t> of_class) -> nlohmann::ordered_json {
+    const LeftOutCount count = count_left_out(calibration, classifier.labels(), of_class);
+    return {{"pictures", count.samples}, {"right", count.correct}};
+  };
+  nlohmann::ordered_json text{{"format", "deepvoro-info"},
+                              {"version", 1},
+                              {"method", name(classifier.method())},
+                              {"backbone", classifier.origin().backbone},
+                              {"backbone_sha256", classifier.origin().sha256},
+                              {"views", classifier.views()},
+                              {"dim", classifier.dim()},
+                              {"members", classifier.pool().size()},
+                              {"temperature", calibration.temperature},
+                              {"threshold", threshold_json(calibration.threshold())},
+                              {"left_out", left_out({})},
+                              {"classes", nlohmann::ordered_json::array()}};
+  for (std::size_t k = 0; k < classifier.classes().size(); ++k)
+    text["classes"].push_back({{"name", classifier.classes()[k]},
+                               {"pictures", std::ranges::count(classifier.labels(), k)},
+                               {"left_out", left_out(k)}});
+  for (std::size_t i = 0; i < calibration.left_out.size(); ++i)
+    if (const auto answer = calibration.left_out[i]; answer && *answer != classifier.labels()[i])
+      text["left_out"]["wrong"].push_back({{"class", classifier.classes()[classifier.labels()[i]]},
+                                           {"picture", classifier.names()[i]},
+                                           {"answer", classifier.classes()[*answer]}});
+  return text;
+}
+
+void print_summary_json(const Classifier& classifier) {
+  fmt::print("{}\n", summary_json(classifier)
+                         .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 void print_summary(const std::string& file, const Classifier& classifier) {

@@ -18,29 +18,43 @@ namespace deepvoro {
 struct PictureFlags {
   PictureOptions looking;
   std::string split;  // of a feature store
+  bool leaves = false;
 
+  [[nodiscard]] ClassFolders folders() const {
+    return leaves ? ClassFolders::inner : ClassFolders::outer;
+  }
+  // Of commands that take a collection.
+  void add_leaves_to(CLI::App& app);
   void add_to(CLI::App& app, const std::string& backbone_help);
 };
 
 // Whether a path is a feature store.
 [[nodiscard]] bool is_store(const std::string& path);
 
+// Whether a path is a file of features, by its ending.
+[[nodiscard]] bool is_feature_file(const std::string& path);
+
 // Pictures that words on the command line stand for: files, folders, patterns, "-" for a list of
 // them on the standard input.
 [[nodiscard]] std::vector<Picture> pictures_named(const std::vector<std::string>& words);
+
+[[nodiscard]] std::vector<std::byte> bytes_of_input();
 
 // Shows on stderr, while this lives, that pictures are looked at: the network being loaded, a
 // progress bar, what was skipped, a warning; and when it is stopped, that nothing was written.
 class LookingDisplay {
  public:
-  LookingDisplay() : bar_("looking at pictures") {}
+  // What comes of it: a file, or rows, which show by themselves how far it is on a terminal.
+  enum class Result { file, rows };
+  explicit LookingDisplay(Result result = Result::file);
 
   // `looking` with the events shown. Refers to this.
   [[nodiscard]] PictureOptions shown(const PictureOptions& looking);
   [[nodiscard]] const LookedAt& result() const { return result_; }
 
  private:
-  StoppedNote note_;
+  bool writes_rows_;
+  std::optional<StoppedNote> note_;  // until there are rows
   std::optional<StatusLine> loading_;
   std::optional<ProgressBar> bar_;
   LookedAt result_;
@@ -50,7 +64,9 @@ class LookingDisplay {
 [[nodiscard]] bool rejects(double threshold);
 [[nodiscard]] nlohmann::ordered_json threshold_json(double threshold);
 
-// Classes, pictures, temperature and threshold, for people.
+// Classes, pictures, temperature and threshold, for people and for programs.
 void print_summary(const std::string& file, const Classifier& classifier);
+[[nodiscard]] nlohmann::ordered_json summary_json(const Classifier& classifier);
+void print_summary_json(const Classifier& classifier);
 
 }  // namespace deepvoro

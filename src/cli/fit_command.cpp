@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ struct FitCommand {
   std::string out;
   std::string pool;
   std::string method;
+  bool as_json = false;
+  bool force = false;
   PictureFit fit;
   PictureFlags flags;
 
@@ -52,10 +55,12 @@ Classifier FitCommand::of_store() const {
 
 Classifier FitCommand::of_pictures() {
   LookingDisplay display;
-  flags.looking.events.loaded = [](const BackboneChoice& choice, std::size_t views) {
-    fmt::print("backbone {}: {}; {} {}\n", choice.name, choice.reason, views,
-               views == 1 ? "view" : "views");
-  };
+  if (!as_json)
+    flags.looking.events.loaded = [](const BackboneChoice& choice, std::size_t views) {
+      fmt::print("backbone {}: {}; {} {}\n", choice.name, choice.reason, views,
+                 views == 1 ? "view" : "views");
+    };
+  fit.folders = flags.folders();
   fit.pictures = display.shown(flags.looking);
   std::optional<Stopwatch> fitting;
   fit.pictures.events.looked = [&, show = fit.pictures.events.looked](const LookedAt& result) {
@@ -63,6 +68,7 @@ Classifier FitCommand::of_pictures() {
     fitting.emplace();
   };
   Classifier classifier = Classifier::fit_pictures(support, fit);
+  if (as_json) return classifier;
   const LookedAt& looked = display.result();
   fmt::print("{} pictures in {:.1f} s ({:.1f} pictures/s), fitted in {:.2f} s\n", looked.pictures,
              looked.seconds, static_cast<double>(looked.pictures) / looked.seconds,
@@ -71,12 +77,21 @@ Classifier FitCommand::of_pictures() {
 }
 
 void FitCommand::run() {
+  std::error_code unreadable;
+  if (!force && std::filesystem::exists(out, unreadable))
+    throw usage_error(
+        fmt::format("--out {0}: is there already, with all that was added to it; "
+                    "--force replaces it ('deepvoro info {0}' shows it)",
+                    out));
   { const AtomicFile shows_early_whether_it_can_be_written(out); }
   if (!method.empty()) fit.method = fit_method_named(method);
   if (!pool.empty()) fit.pool = read_pool(pool);
   const Classifier classifier = is_store(support) ? of_store() : of_pictures();
   classifier.save(out);
-  print_summary(out, classifier);
+  if (as_json)
+    print_summary_json(classifier);
+  else
+    print_summary(out, classifier);
 }
 
 }  // namespace
@@ -88,7 +103,9 @@ void add_fit_command(CLI::App& program) {
   app->add_option("SUPPORT", command->support,
                   "a folder of pictures per class or another collection, or a feature store")
       ->required();
-  app->add_option("--out", command->out, "classifier file to write (.dv)")->required();
+  app->add_option("-o,--out", command->out, "classifier file to write (.dv)")->required();
+  app->add_flag("--force", command->force, "replace the file where it is there already");
+  app->add_flag("--json", command->as_json, "print what came of it as JSON");
   app->add_option("--views", command->fit.views,
                   "views of each picture: 1, 4, 8, 16, 64, or names separated by commas")
       ->capture_default_str();
@@ -97,6 +114,7 @@ void add_fit_command(CLI::App& program) {
                   "(every view with eight transformations), or plda (every view, whitened by "
                   "statistics of the network, or by the split base of a store) [ridge-vd]");
   app->add_option("--pool", command->pool, "JSON file of members, instead of a method");
+  command->flags.add_leaves_to(*app);
   command->flags.add_to(
       *app, "name or file of a model [photographs: resnet50; drawings: quickdraw-conv4]");
   app->callback([command] { command->run(); });

@@ -24,8 +24,10 @@
 #include "extract_command.hpp"
 #include "fit_command.hpp"
 #include "flag_text.hpp"
+#include "info_command.hpp"
 #include "predict_command.hpp"
 #include "store_command.hpp"
+#include "test_command.hpp"
 #include "train_command.hpp"
 #include "tune_command.hpp"
 
@@ -123,6 +125,8 @@ void describe(CLI::App& program) {
   deepvoro::add_predict_command(program);
   deepvoro::add_change_commands(program);
   deepvoro::add_explain_command(program);
+  deepvoro::add_info_command(program);
+  deepvoro::add_test_command(program);
   deepvoro::add_evaluate_command(program);
   deepvoro::add_tune_command(program);
   deepvoro::add_compare_command(program);
@@ -130,7 +134,8 @@ void describe(CLI::App& program) {
   deepvoro::add_backbone_command(program);
   deepvoro::add_train_command(program);
   deepvoro::add_extract_command(program);
-  group(program, "Classify pictures", {"fit", "predict", "add", "remove", "explain"});
+  group(program, "Classify pictures",
+        {"fit", "predict", "test", "explain", "info", "add", "remove", "rename"});
   group(program, "Compare methods on features", {"evaluate", "tune", "compare", "store"});
   group(program, "Make features with networks", {"backbone", "train", "extract"});
 }
@@ -140,6 +145,17 @@ void show_help(const CLI::App& program) {
   std::fflush(stdout);  // before the complaint
 }
 
+// What the parser takes, the last word first; 'help COMMAND' is 'COMMAND --help'.
+std::vector<std::string> words(int argc, char** argv) {
+  std::vector<std::string> given(argv + 1, argv + argc);
+  if (!given.empty() && given.front() == "help") {
+    given.erase(given.begin());
+    given.emplace_back("--help");
+  }
+  std::ranges::reverse(given);
+  return given;
+}
+
 int run(int argc, char** argv) {
   try {
     CLI::App program(
@@ -147,7 +163,7 @@ int run(int argc, char** argv) {
         "diagrams.");
     describe(program);
     try {
-      program.parse(argc, argv);
+      program.parse(words(argc, argv));
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
       if (argc == 1) show_help(program);

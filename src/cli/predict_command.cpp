@@ -4,41 +4,33 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "answer_rows.hpp"
 #include "classifier_options.hpp"
 #include "deepvoro/core/error.hpp"
 
 namespace deepvoro {
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr const char* kPredictFooter = R"(
-QUERY is a picture, a folder of pictures, a pattern, or - for a list of these on the standard input; or a feature store.
-One row per picture: file, class, nearest class, and the probability of every class. With --reject the class of a picture
+QUERY is a picture, a folder of pictures, a pattern, or - for a list of these on the standard input; or a feature store; or
+a .npy, .npz, .h5 or .safetensors file of features, a row per query, views side by side or each in an array of its name.
+One row per picture, as soon as it is known: file, class, nearest class, and the probability of every class. A picture that
+cannot be read has a row that says why, and the exit code is 3 at the end. With --reject the class of a picture
 that is far from every class is 'unknown'; --strictness high finds more of these and gives up more of the others. JSON has
 the distance and the threshold as well: in classifiers of the usual method, 1 is the distance of a typical picture of a class.
 
 Examples:
   deepvoro predict birds.dv garden.jpg pond.jpg
   deepvoro predict birds.dv holiday --reject --json
-  deepvoro predict birds.dv holiday --strictness high
+  deepvoro predict birds.dv holiday --strictness high --top 3
+  curl -s https://example.org/bird.jpg | deepvoro predict birds.dv --stdin-picture
   find . -name '*.jpg' | deepvoro predict birds.dv - > answers.csv)";
 
-constexpr const char* kUnknown = "unknown";
 const std::vector<std::string> kStrictnessNames{"low", "normal", "high"};
-
-// Text in quotes where a comma, a quote or a line's end is in it.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
 
 struct PredictCommand {
   std::string classifier;
@@ -46,102 +38,120 @@ struct PredictCommand {
   bool as_json = false;
   bool as_csv = false;
   bool reject = false;
+  bool picture_on_input = false;
   std::string strictness;
   std::optional<double> threshold;
+  std::optional<std::size_t> top;
   PictureFlags flags;
 
   void run();
 
  private:
-  struct Answers {
-    std::vector<std::string> names;
-    std::vector<Prediction> predictions;
-  };
-  [[nodiscard]] Answers of_store(const Classifier& fitted) const;
-  [[nodiscard]] Answers of_pictures(const Classifier& fitted) const;
-  [[nodiscard]] double chosen_threshold(const Classifier& fitted) const;
-  [[nodiscard]] std::string answer(const Classifier& fitted, const Prediction& prediction) const;
-  [[nodiscard]] std::string csv(const Classifier& fitted, const Answers& answers) const;
-  [[nodiscard]] std::string json(const Classifier& fitted, const Answers& answers) const;
+  void check() const;
+  [[nodiscard]] Classifier load() const;
+  [[nodiscard]] AnswerForm form_for(const Classifier& fitted) const;
+  [[nodiscard]] std::vector<Picture> pictures() const;
+  void answer_store(const Classifier& fitted, AnswerRows& rows) const;
+  void answer_rows(const Classifier& fitted, AnswerRows& rows) const;
+  void answer_pictures(const Classifier& fitted, AnswerRows& rows) const;
 };
 
-double PredictCommand::chosen_threshold(const Classifier& fitted) const {
-  if (threshold) return *threshold;
-  const std::string& wanted = strictness.empty() ? kStrictnessNames[1] : strictness;
-  const auto place = std::ranges::find(kStrictnessNames, wanted) - kStrictnessNames.begin();
-  return fitted.calibration().threshold(kStrictnesses[static_cast<std::size_t>(place)]);
-}
-
-std::string PredictCommand::answer(const Classifier& fitted, const Prediction& prediction) const {
-  const bool rejects = reject || !strictness.empty() || threshold;
-  return rejects && !(prediction.distance < chosen_threshold(fitted))
-             ? kUnknown
-             : fitted.classes()[prediction.label];
-}
-
-PredictCommand::Answers PredictCommand::of_store(const Classifier& fitted) const {
-  const FeatureStore store{queries.front()};
-  const std::string split = flags.split.empty() ? store.usual_split() : flags.split;
-  Answers answers{.names = {}, .predictions = fitted.predict(store, split, flags.looking.threads)};
-  for (std::size_t row = 0; row < answers.predictions.size(); ++row)
-    answers.names.push_back(fmt::format("{}/{}", split, row));
-  return answers;
-}
-
-PredictCommand::Answers PredictCommand::of_pictures(const Classifier& fitted) const {
-  LookingDisplay display;
-  const std::vector<Picture> pictures = pictures_named(queries);
-  Answers answers;
-  fitted.predict(
-      pictures,
-      [&](const Prediction& prediction) {
-        answers.names.push_back(pictures[prediction.query].where);
-        answers.predictions.push_back(prediction);
-      },
-      display.shown(flags.looking));
-  return answers;
-}
-
-std::string PredictCommand::csv(const Classifier& fitted, const Answers& answers) const {
-  std::string text = "file,class,nearest";
-  for (const std::string& name : fitted.classes()) text += "," + csv_field(name);
-  text += "\n";
-  for (std::size_t q = 0; q < answers.names.size(); ++q) {
-    const Prediction& prediction = answers.predictions[q];
-    text += csv_field(answers.names[q]) + "," + csv_field(answer(fitted, prediction)) + "," +
-            csv_field(fitted.classes()[prediction.label]);
-    for (const double probability : prediction.probabilities)
-      text += fmt::format(",{}", probability);
-    text += "\n";
-  }
-  return text;
-}
-
-std::string PredictCommand::json(const Classifier& fitted, const Answers& answers) const {
-  std::string text = "[";
-  for (std::size_t q = 0; q < answers.names.size(); ++q) {
-    const Prediction& prediction = answers.predictions[q];
-    ordered_json row{{"file", answers.names[q]},
-                     {"class", answer(fitted, prediction)},
-                     {"nearest", fitted.classes()[prediction.label]},
-                     {"distance", prediction.distance},
-                     {"threshold", threshold_json(chosen_threshold(fitted))}};
-    for (std::size_t k = 0; k < fitted.classes().size(); ++k)
-      row["probabilities"][fitted.classes()[k]] = prediction.probabilities[k];
-    text +=
-        (q == 0 ? "\n" : ",\n") + row.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-  }
-  return text + "\n]\n";
-}
-
-void PredictCommand::run() {
+void PredictCommand::check() const {
   if (as_json && as_csv) throw usage_error("--json and --csv cannot be combined");
   if (!strictness.empty() && threshold)
     throw usage_error("--strictness and --threshold cannot be combined");
-  const Classifier fitted = Classifier::load(classifier);
-  const bool store = queries.size() == 1 && is_store(queries.front());
-  const Answers answers = store ? of_store(fitted) : of_pictures(fitted);
-  fmt::print("{}", as_json ? json(fitted, answers) : csv(fitted, answers));
+  if (queries.empty() && !picture_on_input)
+    throw usage_error("QUERY is required: pictures, folders, patterns, -, or a feature store");
+  if (!queries.empty() && picture_on_input)
+    throw usage_error("--stdin-picture takes the place of QUERY");
+}
+
+Classifier PredictCommand::load() const {
+  try {
+    return Classifier::load(classifier);
+  } catch (const Error& error) {
+    const auto other = std::ranges::find_if(
+        queries, [](const std::string& query) { return query.ends_with(".dv"); });
+    if (error.code() == ErrorCode::missing_file || other == queries.end()) throw;
+    throw usage_error(
+        fmt::format("the classifier comes first: deepvoro predict {} {}", *other, classifier));
+  }
+}
+
+AnswerForm PredictCommand::form_for(const Classifier& fitted) const {
+  const std::string& wanted = strictness.empty() ? kStrictnessNames[1] : strictness;
+  const auto place = std::ranges::find(kStrictnessNames, wanted) - kStrictnessNames.begin();
+  AnswerForm form{.as_json = as_json, .reject = {}, .threshold = 0, .top = top};
+  form.threshold =
+      threshold ? *threshold
+                : fitted.calibration().threshold(kStrictnesses[static_cast<std::size_t>(place)]);
+  if (reject || !strictness.empty() || threshold) form.reject = form.threshold;
+  return form;
+}
+
+std::vector<Picture> PredictCommand::pictures() const {
+  if (!picture_on_input) return pictures_named(queries);
+  return {picture_from_bytes(bytes_of_input(), "standard input")};
+}
+
+void PredictCommand::answer_store(const Classifier& fitted, AnswerRows& rows) const {
+  const FeatureStore store{queries.front()};
+  const std::string split = flags.split.empty() ? store.usual_split() : flags.split;
+  const std::vector<Prediction> predictions = fitted.predict(store, split, flags.looking.threads);
+  for (const Prediction& prediction : predictions)
+    rows.add(fmt::format("{}/{}", split, prediction.query), prediction);
+  rows.end();
+}
+
+// Goes past pictures that cannot be read. Unless they are to be skipped, each has a row that says
+// why, and the command ends with an error: an answer is missing.
+void PredictCommand::answer_pictures(const Classifier& fitted, AnswerRows& rows) const {
+  const std::vector<Picture> all = pictures();
+  LookingDisplay display(LookingDisplay::Result::rows);
+  PictureOptions options = display.shown(flags.looking);
+  std::size_t unreadable = 0;
+  if (!options.skip_bad) {
+    options.skip_bad = true;
+    options.events.skipped = [&](std::size_t picture, const std::string& reason) {
+      rows.add_unreadable(all[picture].where, reason);
+      ++unreadable;
+    };
+    options.events.looked = [tell = options.events.looked](LookedAt result) {
+      result.skipped.clear();
+      tell(result);
+    };
+  }
+  try {
+    fitted.predict(
+        all,
+        [&](const Prediction& prediction) { rows.add(all[prediction.query].where, prediction); },
+        options);
+  } catch (const Error&) {
+    if (unreadable < all.size()) throw;
+  }
+  rows.end();
+  if (unreadable > 0)
+    throw data_error(fmt::format("{} of {} pictures cannot be read: {}", unreadable, all.size(),
+                                 "their rows say why; `skip_bad` leaves them out"));
+}
+
+void PredictCommand::answer_rows(const Classifier& fitted, AnswerRows& rows) const {
+  const std::string& file = queries.front();
+  for (const Prediction& prediction : fitted.predict_rows(file, flags.looking.threads))
+    rows.add(fmt::format("{}/{}", file, prediction.query), prediction);
+  rows.end();
+}
+
+void PredictCommand::run() {
+  check();
+  const Classifier fitted = load();
+  AnswerRows rows(fitted, form_for(fitted));
+  if (queries.size() == 1 && is_store(queries.front()))
+    answer_store(fitted, rows);
+  else if (queries.size() == 1 && is_feature_file(queries.front()))
+    answer_rows(fitted, rows);
+  else
+    answer_pictures(fitted, rows);
 }
 
 }  // namespace
@@ -151,10 +161,14 @@ void add_predict_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("predict", "predict the classes of pictures");
   app->footer(kPredictFooter);
   app->add_option("CLASSIFIER", command->classifier, "file made by deepvoro fit")->required();
-  app->add_option("QUERY", command->queries, "pictures, folders, patterns, -, or a feature store")
-      ->required();
+  app->add_option("QUERY", command->queries, "pictures, folders, patterns, -, or a feature store");
+  app->add_flag("--stdin-picture", command->picture_on_input,
+                "the picture itself is on the standard input, instead of QUERY");
   app->add_flag("--csv", command->as_csv, "comma-separated values (the default)");
   app->add_flag("--json", command->as_json, "a JSON list");
+  app->add_option("--top", command->top,
+                  "only so many classes per picture, the most probable first")
+      ->check(CLI::PositiveNumber);
   app->add_flag("--reject", command->reject,
                 "answer 'unknown' where a picture is far from every class");
   app->add_option("--strictness", command->strictness,

@@ -103,10 +103,15 @@ std::string sha256_line_of(const PictureSource& source, const PicturePlace& pict
 PictureCollection::PictureCollection(std::shared_ptr<const PictureSource> source)
     : source_(std::move(source)) {}
 
-PictureCollection PictureCollection::open(const std::filesystem::path& path) {
-  auto source = std::make_shared<const PictureSource>(open_source(path));
-  check_names(*source);
-  return PictureCollection(std::move(source));
+PictureCollection PictureCollection::open(const std::filesystem::path& path, ClassFolders folders) {
+  PictureSource source = open_source(path);
+  if (folders == ClassFolders::inner) take_inner_folders(source);
+  check_names(source);
+  return PictureCollection(std::make_shared<const PictureSource>(std::move(source)));
+}
+
+std::vector<std::string> PictureCollection::notes() const {
+  return notes_on(*source_);
 }
 
 const std::vector<std::string>& PictureCollection::classes() const {
@@ -139,6 +144,15 @@ Bitmap PictureCollection::read(std::size_t i, const PictureLimits& limits) const
 std::vector<std::byte> PictureCollection::raw(std::size_t i) const {
   const StoredPicture stored(*source_, source_->pictures.at(i));
   return {stored.bytes().begin(), stored.bytes().end()};
+}
+
+std::size_t PictureCollection::stored_size(std::size_t i) const {
+  const PicturePlace& picture = source_->pictures.at(i);
+  if (picture.unpacked) return picture.unpacked->size();
+  if (source_->container) return picture.size;
+  std::error_code unreadable;
+  const auto size = std::filesystem::file_size(picture.path, unreadable);
+  return unreadable ? 0 : static_cast<std::size_t>(size);
 }
 
 std::string PictureCollection::sha256() const {

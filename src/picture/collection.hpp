@@ -8,6 +8,7 @@
 
 #include "deepvoro/picture/bitmap.hpp"
 #include "deepvoro/picture/decode.hpp"
+#include "deepvoro/picture/picture.hpp"
 
 namespace deepvoro {
 
@@ -19,7 +20,8 @@ class PictureCollection {
  public:
   // Told apart by content: a folder of a folder per class, a .tar, .tar.gz or .zip of one, a
   // CloserLook/S2M2 JSON file, a mini-ImageNet CSV split, a file of an idx pair.
-  [[nodiscard]] static PictureCollection open(const std::filesystem::path& path);
+  [[nodiscard]] static PictureCollection open(const std::filesystem::path& path,
+                                              ClassFolders folders = ClassFolders::outer);
 
   [[nodiscard]] const std::vector<std::string>& classes() const;
   [[nodiscard]] std::size_t size() const;
@@ -27,6 +29,10 @@ class PictureCollection {
   [[nodiscard]] std::string name(std::size_t i) const;  // within the collection
   [[nodiscard]] Bitmap read(std::size_t i, const PictureLimits& limits = {}) const;
   [[nodiscard]] std::vector<std::byte> raw(std::size_t i) const;  // as stored
+  [[nodiscard]] std::size_t stored_size(std::size_t i) const;     // 0 where it cannot be read
+
+  // What a person may not have meant: folders that count as one class, pictures that are not used.
+  [[nodiscard]] std::vector<std::string> notes() const;
 
   // That of one line "<SHA-256 of the picture>  <class>/<file>" a picture, in order. A picture that
   // cannot be read has "unreadable" in place of its hash.

@@ -4,33 +4,73 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <string_view>
 #include <utility>
 
 #include "core/files.hpp"
+#include "core/text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "formats.hpp"
 
 namespace deepvoro {
 namespace {
 
-constexpr std::array kJpegSignature{std::byte{0xFF}, std::byte{0xD8}, std::byte{0xFF}};
-constexpr std::array kPngSignature{std::byte{0x89}, std::byte{'P'},  std::byte{'N'},
-                                   std::byte{'G'},  std::byte{'\r'}, std::byte{'\n'},
-                                   std::byte{0x1A}, std::byte{'\n'}};
+using EncodedBytes = std::span<const std::byte>;
+using std::string_view_literals::operator""sv;
 
-template <std::size_t N>
-bool begins_with(std::span<const std::byte> file, const std::array<std::byte, N>& signature) {
-  return file.size() >= N && std::ranges::equal(file.first(N), signature);
+std::string_view text_in(EncodedBytes file, std::size_t at, std::size_t count) {
+  if (file.size() < at + count) return {};
+  return {reinterpret_cast<const char*>(file.data()) + at, count};
 }
 
-void check_begin(std::span<const std::byte> file, const std::string& name) {
+bool is_any_of(std::string_view text, std::initializer_list<std::string_view> known) {
+  return std::ranges::find(known, text) != known.end();
+}
+
+// A kind of file, told by how it begins.
+struct PictureFormat {
+  bool (*recognises)(EncodedBytes file);
+  StoredBitmap (*decode)(EncodedBytes file, const std::string& name, const PictureLimits& limits);
+};
+
+constexpr std::array<PictureFormat, 7> kPictureFormats{{
+    {[](EncodedBytes file) { return text_in(file, 0, 3) == "\xFF\xD8\xFF"sv; }, decode_jpeg},
+    {[](EncodedBytes file) { return text_in(file, 0, 8) == "\x89PNG\r\n\x1A\n"sv; }, decode_png},
+    {[](EncodedBytes file) {
+       return text_in(file, 0, 4) == "RIFF"sv && text_in(file, 8, 4) == "WEBP"sv;
+     },
+     decode_webp},
+    {[](EncodedBytes file) {
+       return is_any_of(text_in(file, 0, 6), {"GIF87a"sv, "GIF89a"sv});
+     },
+     decode_gif},
+    {[](EncodedBytes file) {
+       return is_any_of(text_in(file, 0, 4), {"II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv});
+     },
+     decode_tiff},
+    {[](EncodedBytes file) {
+       return text_in(file, 4, 4) == "ftyp"sv &&
+              is_any_of(text_in(file, 8, 4), {"heic"sv, "heix"sv, "hevc"sv, "hevx"sv, "heim"sv,
+                                              "heis"sv, "mif1"sv, "msf1"sv, "avif"sv, "avis"sv});
+     },
+     decode_heif},
+    {begins_like_bmp, decode_bmp},
+}};
+
+const PictureFormat& picture_format_of(EncodedBytes file, const std::string& name) {
   if (file.empty())
     throw data_error(fmt::format("{}: is empty; copy it again or remove it", name),
                      ErrorCode::bad_picture);
-  if (!begins_with(file, kJpegSignature) && !begins_with(file, kPngSignature))
+  const auto found = std::ranges::find_if(
+      kPictureFormats, [&](const PictureFormat& format) { return format.recognises(file); });
+  if (found == kPictureFormats.end())
     throw data_error(
-        fmt::format("{}: is neither a JPEG nor a PNG file; convert it or remove it", name),
+        fmt::format("{}: is not a picture of a known kind (JPEG, PNG, WebP, HEIC, AVIF, "
+                    "TIFF, GIF, BMP); convert it or remove it",
+                    name),
         ErrorCode::bad_picture);
+  return *found;
 }
 
 Bitmap upright(StoredBitmap stored) {
@@ -70,9 +110,9 @@ void check_limits(std::size_t width, std::size_t height, const std::string& name
 }
 
 void throw_damaged(const std::string& name, const char* format, const char* why) {
-  throw data_error(
-      fmt::format("{}: is a damaged {} file ({}); copy it again or remove it", name, format, why),
-      ErrorCode::bad_picture);
+  throw data_error(fmt::format("{}: is a damaged {} file ({}); copy it again or remove it", name,
+                               format, as_text_line(why)),
+                   ErrorCode::bad_picture);
 }
 
 void throw_truncated(const std::string& name, const char* format) {
@@ -81,11 +121,18 @@ void throw_truncated(const std::string& name, const char* format) {
       ErrorCode::bad_picture);
 }
 
+Bitmap over_white(std::span<const std::uint8_t> rgba, std::size_t width, std::size_t height) {
+  Bitmap bitmap{width, height, {}};
+  bitmap.pixels.reserve(width * height * kChannels);
+  for (std::size_t i = 0; i < rgba.size(); i += kAlphaChannels)
+    for (std::size_t c = 0; c < kChannels; ++c)
+      bitmap.pixels.push_back(over_white(rgba[i + c], rgba[i + kChannels]));
+  return bitmap;
+}
+
 Bitmap decode_picture(std::span<const std::byte> file, const std::string& name,
                       const PictureLimits& limits) {
-  check_begin(file, name);
-  if (begins_with(file, kJpegSignature)) return upright(decode_jpeg(file, name, limits));
-  return upright(decode_png(file, name, limits));
+  return upright(picture_format_of(file, name).decode(file, name, limits));
 }
 
 Bitmap read_bitmap(const std::filesystem::path& file, const PictureLimits& limits) {
@@ -95,7 +142,7 @@ Bitmap read_bitmap(const std::filesystem::path& file, const PictureLimits& limit
 
 void check_begins_like_a_picture(const std::filesystem::path& file) {
   const MappedFile mapped(file);
-  check_begin(mapped.bytes(), file.string());
+  (void)picture_format_of(mapped.bytes(), file.string());
 }
 
 }  // namespace deepvoro

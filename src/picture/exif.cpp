@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <string_view>
 
 #include "formats.hpp"
 
@@ -37,6 +39,9 @@ class Tiff {
 }  // namespace
 
 int exif_orientation(std::span<const std::byte> bytes) {
+  constexpr std::string_view word{"Exif\0\0", 6};
+  if (bytes.size() > word.size() && std::memcmp(bytes.data(), word.data(), word.size()) == 0)
+    bytes = bytes.subspan(word.size());
   const Tiff tiff(bytes);
   if (tiff.number(2, 2) != 42) return 1;
   const std::size_t directory = tiff.number(4, 4);

@@ -2,6 +2,7 @@
 
 #include <csetjmp>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -19,6 +20,29 @@ struct StoredBitmap {
                                        const PictureLimits& limits);
 [[nodiscard]] StoredBitmap decode_png(std::span<const std::byte> file, const std::string& name,
                                       const PictureLimits& limits);
+[[nodiscard]] StoredBitmap decode_bmp(std::span<const std::byte> file, const std::string& name,
+                                      const PictureLimits& limits);
+// The following need libraries that a build may be without: they say so then.
+[[nodiscard]] StoredBitmap decode_webp(std::span<const std::byte> file, const std::string& name,
+                                       const PictureLimits& limits);
+[[nodiscard]] StoredBitmap decode_gif(std::span<const std::byte> file, const std::string& name,
+                                      const PictureLimits& limits);
+[[nodiscard]] StoredBitmap decode_tiff(std::span<const std::byte> file, const std::string& name,
+                                       const PictureLimits& limits);
+// HEIC and AVIF.
+[[nodiscard]] StoredBitmap decode_heif(std::span<const std::byte> file, const std::string& name,
+                                       const PictureLimits& limits);
+
+[[nodiscard]] bool begins_like_bmp(std::span<const std::byte> file);
+
+inline constexpr std::size_t kAlphaChannels = 4;
+
+// What is transparent shows white behind it.
+[[nodiscard]] constexpr std::uint8_t over_white(std::uint8_t colour, std::uint8_t alpha) {
+  return static_cast<std::uint8_t>((colour * alpha + 255 * (255 - alpha) + 127) / 255);
+}
+[[nodiscard]] Bitmap over_white(std::span<const std::uint8_t> rgba, std::size_t width,
+                                std::size_t height);
 
 // What readers on top of libjpeg and libpng share. These report an error by a function that must
 // not return: it jumps back to attempt(), which calls the reader's fail(). No object with a
@@ -48,7 +72,8 @@ void check_limits(std::size_t width, std::size_t height, const std::string& name
 [[noreturn]] void throw_damaged(const std::string& name, const char* format, const char* why);
 [[noreturn]] void throw_truncated(const std::string& name, const char* format);
 
-// The orientation in a TIFF structure, which is what EXIF data are; 1 where there is none.
+// The orientation in EXIF data, with or without the word that they begin with; 1 where there is
+// none.
 [[nodiscard]] int exif_orientation(std::span<const std::byte> bytes);
 
 }  // namespace deepvoro

@@ -18,6 +18,7 @@ namespace deepvoro {
 namespace {
 
 constexpr std::size_t kRowsAtOnce = 16;
+constexpr std::size_t kInks = 4;
 // A progressive picture can ask for the whole of it to be gone through again and again.
 constexpr int kMostScans = 200;
 constexpr std::string_view kExifHeader{"Exif\0\0", 6};
@@ -53,6 +54,10 @@ class JpegReader : private JumpsBack<JpegReader> {
   [[nodiscard]] std::size_t width() const { return decoder_.image_width; }
   [[nodiscard]] std::size_t height() const { return decoder_.image_height; }
   [[nodiscard]] J_COLOR_SPACE colors() const { return decoder_.jpeg_color_space; }
+  // Of the rows that are read.
+  [[nodiscard]] std::size_t channels() const {
+    return colors() == JCS_CMYK || colors() == JCS_YCCK ? kInks : kChannels;
+  }
 
   [[nodiscard]] int orientation() const {
     for (auto* marker = decoder_.marker_list; marker != nullptr; marker = marker->next) {
@@ -67,14 +72,14 @@ class JpegReader : private JumpsBack<JpegReader> {
 
   void start() {
     attempt([&] {
-      decoder_.out_color_space = JCS_RGB;
+      decoder_.out_color_space = channels() == kInks ? JCS_CMYK : JCS_RGB;
       jpeg_start_decompress(&decoder_);
     });
   }
 
   // Fills some rows, one after the other, and says how many.
   std::size_t read(std::span<std::uint8_t> rows) {
-    const std::size_t bytes = width() * kChannels;
+    const std::size_t bytes = width() * channels();
     const std::size_t begin = decoder_.output_scanline;
     const std::size_t count = std::min(rows.size() / bytes, height() - begin);
     attempt([&] {
@@ -120,16 +125,20 @@ class JpegReader : private JumpsBack<JpegReader> {
   bool too_many_scans_ = false;
 };
 
+// Ink on white paper. Which colours that gives depends on a printer; this is what most programs
+// show. Files hold 255 for no ink, as Adobe's do.
+void append_inks(std::span<const std::uint8_t> inks, std::vector<std::uint8_t>& pixels) {
+  for (std::size_t i = 0; i < inks.size(); i += kInks)
+    for (std::size_t c = 0; c < kChannels; ++c)
+      pixels.push_back(static_cast<std::uint8_t>((inks[i + c] * inks[i + kChannels] + 127) / 255));
+}
+
 void check_colors(J_COLOR_SPACE colors, const std::string& name) {
-  if (colors == JCS_CMYK || colors == JCS_YCCK)
+  if (colors != JCS_GRAYSCALE && colors != JCS_YCbCr && colors != JCS_RGB && colors != JCS_CMYK &&
+      colors != JCS_YCCK)
     throw data_error(
-        fmt::format("{}: is a CMYK picture, whose colors depend on a printer; convert it to RGB "
-                    "and save it again",
+        fmt::format("{}: has colors that are neither grey nor RGB nor CMYK; convert it to RGB",
                     name),
-        ErrorCode::bad_picture);
-  if (colors != JCS_GRAYSCALE && colors != JCS_YCbCr && colors != JCS_RGB)
-    throw data_error(
-        fmt::format("{}: has colors that are neither grey nor RGB; convert it to RGB", name),
         ErrorCode::bad_picture);
 }
 
@@ -145,11 +154,15 @@ StoredBitmap decode_jpeg(std::span<const std::byte> file, const std::string& nam
   // Memory for all pixels is used only as far as there are rows to fill it.
   std::vector<std::uint8_t>& pixels = result.bitmap.pixels;
   pixels.reserve(reader.width() * reader.height() * kChannels);
-  std::vector<std::uint8_t> rows(reader.width() * kChannels * kRowsAtOnce);
+  const std::size_t row_bytes = reader.width() * reader.channels();
+  std::vector<std::uint8_t> rows(row_bytes * kRowsAtOnce);
   for (std::size_t y = 0; y < reader.height();) {
     const std::size_t count = reader.read(rows);
-    pixels.insert(pixels.end(), rows.begin(),
-                  rows.begin() + static_cast<std::ptrdiff_t>(count * reader.width() * kChannels));
+    const std::span<const std::uint8_t> read = std::span(rows).first(count * row_bytes);
+    if (reader.channels() == kInks)
+      append_inks(read, pixels);
+    else
+      pixels.insert(pixels.end(), read.begin(), read.end());
     y += count;
   }
   return result;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "collections/picture_source.hpp"
@@ -24,6 +26,31 @@ Picture picture_from_file(const fs::path& file, std::string name) {
 std::string short_hash(std::span<const std::byte> bytes) {
   constexpr std::size_t digits = 16;
   return sha256_hex(bytes).substr(0, digits);
+}
+
+// The same file in two classes cannot be right in both.
+std::optional<std::string> note_on_doubles(const PictureCollection& collection) {
+  std::map<std::size_t, std::size_t> of_size;
+  for (std::size_t i = 0; i < collection.size(); ++i) ++of_size[collection.stored_size(i)];
+  std::map<std::string, std::size_t> first;  // with this content
+  std::vector<std::string> doubles;
+  for (std::size_t i = 0; i < collection.size(); ++i) {
+    if (of_size[collection.stored_size(i)] == 1) continue;
+    std::string hash;
+    try {
+      hash = sha256_hex(collection.raw(i));
+    } catch (const Error&) {
+      continue;  // told when it is read
+    }
+    const auto [earlier, is_new] = first.try_emplace(hash, i);
+    if (!is_new && collection.label(earlier->second) != collection.label(i))
+      doubles.push_back(
+          fmt::format("{} and {}", collection.name(earlier->second), collection.name(i)));
+  }
+  if (doubles.empty()) return std::nullopt;
+  return fmt::format(
+      "{} are the same picture{}; remove it from the wrong class", doubles.front(),
+      doubles.size() == 1 ? "" : fmt::format(", and so are {} more pairs", doubles.size() - 1));
 }
 
 }  // namespace
@@ -65,15 +92,19 @@ std::vector<Picture> pictures_at(const fs::path& path) {
         fmt::format("{}: cannot be read: {}", error.path1().string(), error.code().message()));
   }
   if (pictures.empty())
-    throw data_error(fmt::format(
-        "{}: contains no pictures (.jpg, .jpeg or .png), not even in subfolders", path.string()));
+    throw data_error(
+        fmt::format("{}: contains no pictures (.jpg, .png, .webp, .heic, .tif and others), not "
+                    "even in subfolders",
+                    path.string()));
   std::ranges::sort(pictures, {}, &Picture::name);
   return pictures;
 }
 
-LabelledPictures labelled_pictures_at(const fs::path& path) {
-  const PictureCollection collection = PictureCollection::open(path);
-  LabelledPictures all{.classes = collection.classes(), .labels = {}, .pictures = {}};
+LabelledPictures labelled_pictures_at(const fs::path& path, ClassFolders folders) {
+  const PictureCollection collection = PictureCollection::open(path, folders);
+  LabelledPictures all{
+      .classes = collection.classes(), .labels = {}, .pictures = {}, .notes = collection.notes()};
+  if (const auto note = note_on_doubles(collection)) all.notes.push_back(*note);
   for (std::size_t i = 0; i < collection.size(); ++i) {
     const std::string where = collection.name(i);
     const std::string folder = collection.classes()[collection.label(i)] + "/";

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "formats.hpp"
@@ -38,17 +39,22 @@ class PngReader : private JumpsBack<PngReader> {
   [[nodiscard]] std::size_t width() const { return png_get_image_width(png_, info_); }
   [[nodiscard]] std::size_t height() const { return png_get_image_height(png_, info_); }
 
+  // Of the rows that are read, with alpha where the file has it.
+  [[nodiscard]] std::size_t channels() const {
+    const bool has_alpha = (png_get_color_type(png_, info_) & PNG_COLOR_MASK_ALPHA) != 0;
+    return has_alpha ? kAlphaChannels : kChannels;
+  }
+
   // How often all rows have to be read, each time over what is there.
   int start() {
     int passes = 1;
     attempt([&] {
       png_set_expand(png_);
       png_set_strip_16(png_);
-      png_set_strip_alpha(png_);
       png_set_gray_to_rgb(png_);
       passes = png_set_interlace_handling(png_);
       png_read_update_info(png_, info_);
-      if (png_get_rowbytes(png_, info_) != width() * kChannels) png_error(png_, "odd row length");
+      if (png_get_rowbytes(png_, info_) != width() * channels()) png_error(png_, "odd row length");
     });
     return passes;
   }
@@ -117,10 +123,9 @@ class PngReader : private JumpsBack<PngReader> {
 StoredBitmap decode_png(std::span<const std::byte> file, const std::string& name,
                         const PictureLimits& limits) {
   PngReader reader(file, name, limits);
-  const std::size_t bytes = reader.width() * kChannels;
-  StoredBitmap result{{reader.width(), reader.height(), {}}, 1};
-  std::vector<std::uint8_t>& pixels = result.bitmap.pixels;
   const int passes = reader.start();
+  const std::size_t bytes = reader.width() * reader.channels();
+  std::vector<std::uint8_t> pixels;
   if (passes == 1) {
     pixels.reserve(bytes * reader.height());
     std::vector<std::uint8_t> row(bytes);
@@ -134,8 +139,10 @@ StoredBitmap decode_png(std::span<const std::byte> file, const std::string& name
       for (std::size_t y = 0; y < reader.height(); ++y) reader.read_row(pixels.data() + y * bytes);
   }
   reader.finish();
-  result.orientation = reader.orientation();
-  return result;
+  const int orientation = reader.orientation();
+  if (reader.channels() == kAlphaChannels)
+    return {over_white(pixels, reader.width(), reader.height()), orientation};
+  return {{reader.width(), reader.height(), std::move(pixels)}, orientation};
 }
 
 }  // namespace deepvoro

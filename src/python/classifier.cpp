@@ -132,7 +132,7 @@ void bind_classifier(py::module_& module) {
       .def_readonly("name", &Picture::name, "What it is called in a class.")
       .def_readonly("where", &Picture::where, "What messages call it.");
   module.def("picture_of_bytes", &picture_of_bytes, py::arg("file"), py::arg("name"),
-             "A picture from the bytes of a JPEG or PNG file; an empty name: by its hash.");
+             "A picture from the bytes of its file; an empty name: by its hash.");
   module.def("picture_of_pixels", &picture_of_pixels, py::arg("pixels"), py::arg("name"),
              "A picture from an array of uint8 [height, width, 3]; an empty name: by its hash.");
   module.def("pictures_at", &pictures_at, py::arg("path"), Unlocked(),
@@ -195,8 +195,22 @@ void bind_classifier(py::module_& module) {
              unsigned threads) { return classifier.with(store, class_name, split, threads); },
           py::arg("store"), py::arg("class_name"), py::arg("split"), py::arg("threads"), Unlocked(),
           "As if this class of a store had been there from the beginning.")
-      .def("without", &Classifier::without, py::arg("class_name"), py::arg("threads"), Unlocked(),
-           "As if this class had never been there.")
+      .def(
+          "without",
+          [](const Classifier& self, const std::string& class_name, unsigned threads) {
+            return self.without(class_name, threads);
+          },
+          py::arg("class_name"), py::arg("threads"), Unlocked(),
+          "As if this class had never been there.")
+      .def(
+          "without_samples",
+          [](const Classifier& self, const std::string& class_name,
+             const std::vector<std::string>& names,
+             unsigned threads) { return self.without_samples(class_name, names, threads); },
+          py::arg("class_name"), py::arg("names"), py::arg("threads"), Unlocked(),
+          "As if these pictures of a class had never been there.")
+      .def("renamed", &Classifier::renamed, py::arg("class_name"), py::arg("to"),
+           py::arg("threads"), Unlocked(), "As if the class had always had another name.")
       .def("predict", &predict, py::arg("pictures"), py::arg("looking"), py::arg("on_answer"),
            "Calls on_answer(number, (label, unknown, probabilities, influence, distance)) for each "
            "picture.")

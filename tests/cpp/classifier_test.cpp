@@ -452,6 +452,7 @@ TEST(Classifier, SaysWhatIsWrongWithSamples) {
   expect_error(ErrorKind::data, {"'Jay'", "'jay'", "case"}, add(one));
   one.front().class_name = "owl";
   expect_error(ErrorKind::data, {"owl", "picture0", "twice"}, add(one));
+  EXPECT_EQ(saved_bytes(classifier.with(Samples(samples).named())), saved_bytes(classifier));
   one.front().class_name = "bad\nname";
   expect_error(ErrorKind::data, {"name that is not UTF-8"}, add(one));
   one.front().class_name = "kea";
@@ -459,7 +460,7 @@ TEST(Classifier, SaysWhatIsWrongWithSamples) {
   expect_error(ErrorKind::data, {"kea", "picture0", "not finite"}, add(one));
   expect_error(ErrorKind::data, {"no class 'emu'"}, [&] { (void)classifier.without("emu"); });
   expect_code(ErrorCode::missing_class, [&] { (void)classifier.without("emu"); });
-  expect_error(ErrorKind::data, {"only class"},
+  expect_error(ErrorKind::data, {"no class would be left"},
                [&] { (void)classifier.without("Jay").without("owl"); });
 
   const Samples good(samples);

@@ -375,7 +375,7 @@ TEST(BadPictures, StopTheWorkWhenNotSkipped) {
   const PictureCollection collection = PictureCollection::open(folder.path());
   BadPictures bad(BadPictures::Policy::stop);
   EXPECT_TRUE(bad.read(collection, 0).has_value());
-  expect_error(ErrorKind::data, {"owl/2.jpg", "neither a JPEG nor a PNG"},
+  expect_error(ErrorKind::data, {"owl/2.jpg", "is not a picture of a known kind"},
                [&] { (void)bad.read(collection, 1); });
 }
 

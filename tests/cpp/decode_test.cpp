@@ -65,14 +65,16 @@ TEST(DecodePicture, MakesGreyThreeEqualChannels) {
 TEST(DecodePicture, RefusesWhatIsNoPictureByName) {
   expect_not_decoded("", {"bird.jpg", "is empty", "remove it"});
   expect_not_decoded("This is not a bird.\n",
-                     {"bird.jpg", "neither a JPEG nor a PNG", "convert it"});
+                     {"bird.jpg", "is not a picture of a known kind", "convert it"});
   expect_not_decoded("\xFF\xD8\xFF", {"bird.jpg", "JPEG"});
   expect_not_decoded("\x89PNG\r\n\x1A\n", {"bird.jpg", "truncated PNG file"});
 }
 
-TEST(DecodePicture, RefusesCmykByName) {
-  expect_not_decoded(jpeg_bytes(random_picture(8, 8, 1), JpegColors::cmyk),
-                     {"bird.jpg", "CMYK", "convert it to RGB"});
+TEST(DecodePicture, ShowsInkOnWhitePaper) {
+  const std::string file = jpeg_bytes(Bitmap{8, 8, std::vector<std::uint8_t>(8 * 8 * 3, 255)},
+                                      JpegColors::cmyk);  // 255 is no ink
+  const Bitmap white = decoded(file);
+  EXPECT_EQ(std::ranges::count(white.pixels, 255), 8 * 8 * 3);
 }
 
 TEST(DecodePicture, RefusesHugeSizesBeforeItTakesMemory) {

@@ -486,7 +486,7 @@ def test_pool_with_several_methods(refusal, store, tmp_path):
     (["evaluate", "x", "--metod", "vd"], ["unexpected argument '--metod'; did you mean --method?"]),
     (["evaluate", "x", "--shto=1"], ["did you mean --shots?"]),
     (["evaluate", "x", "--nothing-like-it"], ["--nothing-like-it", "deepvoro evaluate --help"]),
-    (["remove", "birds.dv", "coffee", "cup"], ["'cup'", "quotes"]),
+    (["rename", "birds.dv", "coffee", "cup", "mug"], ["'mug'", "quotes"]),
     (["Evaluate", "x"], ["did you mean evaluate?"]),
     (["tnue", "x"], ["did you mean tune?"]),
     (["eval", "x"], ["there is no command 'eval'", "deepvoro --help"]),

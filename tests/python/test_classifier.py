@@ -81,7 +81,8 @@ def labels_of(description):
 def rows_of_csv(text):
     head, *rows = csv.reader(io.StringIO(text))
     assert head[:3] == ["file", "class", "nearest"] and all(row[1] in (row[2], "unknown") for row in rows)
-    return head, [row[:2] for row in rows], np.array([row[3:] for row in rows], dtype=float)
+    assert head[-1] == "error" and not any(row[-1] for row in rows)
+    return head[:-1], [row[:2] for row in rows], np.array([row[3:-1] for row in rows], dtype=float)
 
 
 class Features:
@@ -112,7 +113,7 @@ UNEQUAL = {"wren": 4, "owl": 1, "jay": 7, "emu": 2}
 def fit(deepvoro, tmp_path):
     def run(features, name="fitted", kept=slice(None), method="deepvoro"):
         store, file = features.write(tmp_path / f"{name}-store", kept), tmp_path / f"{name}.dv"
-        process = deepvoro("fit", store, "--method", method, "--out", file)
+        process = deepvoro("fit", store, "--method", method, "--force", "--out", file)
         assert process.returncode == 0, process.stderr
         return file, process.stdout
 
@@ -159,6 +160,26 @@ def test_probabilities_agree_with_numpy(fit, predict, queries, dtype):
     assert 0 < far.sum() < 50
     for row, name, answer, skip in zip(rejected, answers, far, near_threshold):
         assert skip or row[1] == ("unknown" if answer else name)
+
+
+def test_features_need_neither_labels_nor_a_store(deepvoro, fit, predict, queries, tmp_path):
+    file, _ = fit(Features(UNEQUAL))
+    views = queries[0].views
+    _, wanted, probabilities = rows_of_csv(predict(file, queries[1]))
+    np.save(tmp_path / "side.npy", np.hstack(list(views.values())))
+    np.savez(tmp_path / "side.npz", features=np.hstack(list(views.values())))
+    np.savez(tmp_path / "each.npz", **views)
+    for name in ("side.npy", "side.npz", "each.npz"):
+        _, found, same = rows_of_csv(predict(file, tmp_path / name))
+        assert found == [[f"{tmp_path / name}/{i}", answer] for i, (_, answer) in enumerate(wanted)]
+        np.testing.assert_array_equal(same, probabilities)
+    np.save(tmp_path / "narrow.npy", views["s84_r0_f0"])
+    assert_one_line(deepvoro("predict", file, tmp_path / "narrow.npy"), 3, "narrow.npy", "24 features", "needs 48")
+    np.savez(tmp_path / "half.npz", s84_r0_f0=views["s84_r0_f0"])
+    assert_one_line(deepvoro("predict", file, tmp_path / "half.npz"), 3, "half.npz", "s84_r0_f1", "it has: s84_r0_f0")
+    np.savez(tmp_path / "short.npz", s84_r0_f0=views["s84_r0_f0"], s84_r0_f1=views["s84_r0_f1"][1:])
+    assert_one_line(deepvoro("predict", file, tmp_path / "short.npz"), 3, "short.npz", "number of rows")
+    assert_one_line(deepvoro("predict", file, tmp_path / "absent.npy"), 3, "absent.npy")
 
 
 def test_json_says_the_same_as_csv(fit, predict, queries):

@@ -104,7 +104,7 @@ def test_adding_and_removing_are_those_of_the_program(program_of, fit, pictures,
     assert process.returncode == 0, process.stderr
     classifier.save(tmp_path / "mine.dv")
     assert (tmp_path / "mine.dv").read_bytes() == file.read_bytes() != before
-    classifier.remove("dog").save(tmp_path / "mine.dv")
+    classifier.rename("dog", "wolf").rename("wolf", "dog").remove("dog").save(tmp_path / "mine.dv")
     assert (tmp_path / "mine.dv").read_bytes() == before
 
 
@@ -116,8 +116,9 @@ def test_pictures_in_memory_can_come_at_once_or_one_by_one(model, pictures, tmp_
     at_once.save(tmp_path / "a.dv")
     one_by_one.save(tmp_path / "b.dv")
     assert (tmp_path / "a.dv").read_bytes() == (tmp_path / "b.dv").read_bytes()
+    one_by_one.add("bee", arrays["bee"][0])  # again
     with pytest.raises(ValueError, match="twice"):
-        one_by_one.add("bee", arrays["bee"][0])
+        one_by_one.add("bee", [("mine", arrays["bee"][0]), ("mine", arrays["bee"][1])])
     one_by_one.save(tmp_path / "b.dv")
     assert (tmp_path / "a.dv").read_bytes() == (tmp_path / "b.dv").read_bytes()
 
@@ -187,11 +188,11 @@ def test_bad_pictures_are_errors_or_skipped(file, pictures, tmp_path):  # noqa: 
     classifier = deepvoro.Classifier.load(file)
     good = queries(pictures)[0]
     (tmp_path / "bad.png").write_bytes(b"no picture")
-    for bad, word in ((tmp_path / "bad.png", "bad.png"), (b"no picture", "neither a JPEG nor a PNG")):
+    for bad, word in ((tmp_path / "bad.png", "bad.png"), (b"no picture", "is not a picture of a known kind")):
         with pytest.raises(deepvoro.Error, match=word) as raised:
             classifier.predict([good, bad])
         assert raised.value.code == "bad_picture"
-        with pytest.warns(UserWarning, match="skipped .*neither a JPEG nor a PNG"):
+        with pytest.warns(UserWarning, match="skipped .*is not a picture of a known kind"):
             answers = classifier.predict([bad, good, bad], skip_bad=True)
         assert [answers[0], answers[2]] == [None, None] and answers[1] == classifier.predict(good)[0]
         with pytest.raises(ValueError, match="none of the pictures"):

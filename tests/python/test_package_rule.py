@@ -198,7 +198,7 @@ class TestProgram:
         self.fit(deepvoro, folder, tmp_path / "birds.dv")
         done = deepvoro("predict", tmp_path / "birds.dv", asked, "--threshold", 0)
         header, *rows = [line.split(",") for line in done.stdout.splitlines()]
-        assert header == ["file", "class", "nearest", *names]
+        assert header == ["file", "class", "nearest", *names, "error"]
         assert {row[1] for row in rows} == {"unknown"}
         assert [row[2] for row in rows] == [names[k] for k in wanted.predict(queries)]
 

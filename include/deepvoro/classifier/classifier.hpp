@@ -76,6 +76,7 @@ struct Explanation {
 };
 
 class NetworkSlot;
+struct SeenPictures;
 
 // A classifier fitted on labelled samples. Classes are in alphabetical order and so are the samples
 // of each, whatever order they came in: what is made of the same samples is the same, byte for
@@ -116,8 +117,16 @@ class DEEPVORO_API Classifier {
   // One class of a store.
   [[nodiscard]] Classifier with(const FeatureStore& store, const std::string& class_name,
                                 const std::string& split = {}, unsigned threads = 1) const;
-  // As if this class had never been there.
+  // As if these classes, or these samples of a class, had never been there.
   [[nodiscard]] Classifier without(const std::string& class_name, unsigned threads = 1) const;
+  [[nodiscard]] Classifier without(std::span<const std::string> class_names,
+                                   unsigned threads = 1) const;
+  [[nodiscard]] Classifier without_samples(const std::string& class_name,
+                                           std::span<const std::string> names,
+                                           unsigned threads = 1) const;
+  // As if the class had had another name from the beginning.
+  [[nodiscard]] Classifier renamed(const std::string& class_name, const std::string& to,
+                                   unsigned threads = 1) const;
 
   [[nodiscard]] const std::vector<std::string>& classes() const;
   [[nodiscard]] const std::vector<std::size_t>& labels() const;  // [samples], ascending
@@ -149,6 +158,11 @@ class DEEPVORO_API Classifier {
                                                 const std::string& split = {},
                                                 unsigned threads = 1) const;
 
+  // All rows of a .npy, .npz, .h5, .safetensors or pickle file: an array with the views of each row
+  // side by side, or an array per view.
+  [[nodiscard]] std::vector<Prediction> predict_rows(const std::filesystem::path& file,
+                                                     unsigned threads = 1) const;
+
   [[nodiscard]] Explanation explain(const Picture& picture, std::size_t neighbours = 5,
                                     const PictureOptions& options = {}) const;
   [[nodiscard]] Explanation explain(std::span<const std::span<const float>> query,
@@ -159,6 +173,13 @@ class DEEPVORO_API Classifier {
   explicit Classifier(std::shared_ptr<const State> state);
   [[nodiscard]] static Classifier fit(const NamedSamples& samples, ClassifierOptions options,
                                       std::shared_ptr<NetworkSlot> networks, unsigned threads);
+
+  [[nodiscard]] std::size_t label_of(const std::string& class_name) const;
+  // Samples for which `is_kept` is not 0.
+  [[nodiscard]] Classifier with_only(const std::vector<char>& is_kept, unsigned threads) const;
+  [[nodiscard]] Classifier refitted(const NamedSamples& samples, unsigned threads) const;
+  void answer(const SeenPictures& seen, const AnswerListener& on_answer,
+              const PictureOptions& options) const;
 
   std::shared_ptr<const State> state_;
 };

@@ -10,6 +10,7 @@
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/core/progress.hpp"
 #include "deepvoro/ensemble/pool.hpp"
+#include "deepvoro/picture/picture.hpp"
 
 namespace deepvoro {
 
@@ -30,9 +31,13 @@ struct LookedAt {
 // What is told while pictures are looked at, on the calling thread and in this order. Each may be
 // left out.
 struct PictureEvents {
+  // What a person may not have meant about a collection (LabelledPictures::notes).
+  std::function<void(const std::string& note)> noticed = {};
   std::function<void(const std::string& backbone)> loading = {};  // a network, which takes seconds
   std::function<void(const BackboneChoice& backbone, std::size_t views)> loaded = {};
   Progress progress = {};
+  // One that is skipped (`skip_bad`), in its place among the answers.
+  std::function<void(std::size_t picture, const std::string& reason)> skipped = {};
   std::function<void(const LookedAt& result)> looked = {};
 };
 
@@ -49,6 +54,7 @@ struct PictureOptions {
 
 // How a classifier is made of pictures.
 struct PictureFit {
+  ClassFolders folders = ClassFolders::outer;
   std::string views = "4";  // ways to look at each picture, as parse_views() takes them
   Pool pool = {};           // members of an ensemble, instead of a method
   std::optional<FitMethod> method = {};  // ridge_vd where neither is given

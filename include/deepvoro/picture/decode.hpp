@@ -16,9 +16,10 @@ struct PictureLimits {
   std::size_t most_side = 20'000;
 };
 
-// A JPEG or PNG file, told apart by content. Grey and palettes become RGB, alpha is dropped, of 16
-// bits the upper 8 are kept, EXIF orientation is applied. Pixels are those of Pillow's
-// convert("RGB"). A file that is damaged in any way is a data error that begins with `name`.
+// A JPEG, PNG, WebP, HEIC, AVIF, TIFF, GIF or BMP file, told apart by content. Of several frames
+// the first one is taken. Grey, palettes and CMYK become RGB, what is transparent shows white, of
+// 16 bits the upper 8 are kept, EXIF orientation is applied. A file that is damaged in any way is a
+// data error that begins with `name`.
 [[nodiscard]] DEEPVORO_API Bitmap decode_picture(std::span<const std::byte> file,
                                                  const std::string& name,
                                                  const PictureLimits& limits = {});

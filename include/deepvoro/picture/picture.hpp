@@ -19,7 +19,7 @@ struct Picture {
   std::filesystem::path file = {};  // if it is one
 };
 
-// The bytes of a JPEG or PNG file, or pixels. Without a name it is called by the hash of what it
+// The bytes of a picture's file, or pixels. Without a name it is called by the hash of what it
 // shows, so the same picture has the same name whenever it comes.
 [[nodiscard]] DEEPVORO_API Picture picture_from_bytes(std::vector<std::byte> file,
                                                       std::string name = {});
@@ -34,11 +34,17 @@ struct LabelledPictures {
   std::vector<std::string> classes;  // names
   std::vector<std::size_t> labels;   // [pictures], index into classes
   std::vector<Picture> pictures;
+  // What a person may not have meant: folders that count as one class, pictures that are not used,
+  // the same picture in two classes.
+  std::vector<std::string> notes = {};
 };
+
+// Where folders have folders in them, the classes are the outer ones or those that hold pictures.
+enum class ClassFolders { outer, inner };
 
 // Those of a collection: a folder with a folder per class, an archive of one, and others
 // (docs/FORMATS.md).
-[[nodiscard]] DEEPVORO_API LabelledPictures
-labelled_pictures_at(const std::filesystem::path& collection);
+[[nodiscard]] DEEPVORO_API LabelledPictures labelled_pictures_at(
+    const std::filesystem::path& collection, ClassFolders folders = ClassFolders::outer);
 
 }  // namespace deepvoro

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -41,6 +42,81 @@ void take_sorted(std::vector<ClassifiedPicture> found, PictureSource& source) {
     picture.label = source.classes.size() - 1;
     source.pictures.push_back(std::move(picture));
   }
+}
+
+namespace {
+
+// The folder that a picture of a class lies in, from the class on.
+std::string folder_of(const PictureSource& source, const PicturePlace& picture) {
+  const std::string& name = source.classes[picture.label];
+  const std::size_t slash = picture.file.rfind('/');
+  return slash == std::string::npos ? name : name + "/" + picture.file.substr(0, slash);
+}
+
+std::string last_part(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// A few of them, for a line of text.
+template <class Names>
+std::string some_of(const Names& names) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  std::size_t count = 0;
+  for (const auto& name : names) {
+    if (count++ == most) break;
+    text += (text.empty() ? "" : ", ") + std::string(name);
+  }
+  return names.size() > most ? text + ", ..." : text;
+}
+
+}  // namespace
+
+void take_inner_folders(PictureSource& source) {
+  if (!source.folder_per_class) return;
+  std::set<std::string> folders;
+  for (const PicturePlace& picture : source.pictures) folders.insert(folder_of(source, picture));
+  std::map<std::string, std::size_t> of_name;
+  for (const std::string& folder : folders) ++of_name[last_part(folder)];
+  std::vector<ClassifiedPicture> found;
+  for (PicturePlace& picture : source.pictures) {
+    const std::string folder = folder_of(source, picture);
+    picture.file = last_part(picture.file);
+    const std::string name = last_part(folder);
+    found.push_back({of_name[name] == 1 ? name : folder, std::move(picture)});
+  }
+  source.classes.clear();
+  source.pictures.clear();
+  take_sorted(std::move(found), source);
+}
+
+std::vector<std::string> notes_on(const PictureSource& source) {
+  std::vector<std::string> notes;
+  if (source.folder_per_class) {
+    std::map<std::string, std::set<std::string>> inner;
+    for (const PicturePlace& picture : source.pictures) {
+      const std::string folder = folder_of(source, picture);
+      const std::string& name = source.classes[picture.label];
+      if (folder != name) inner[name].insert(folder.substr(name.size() + 1));
+    }
+    if (!inner.empty()) {
+      const auto& [name, folders] = *inner.begin();
+      notes.push_back(fmt::format(
+          "{}: class '{}' has pictures in folders within its own ({}){}; all of them count as "
+          "'{}', and `leaves` makes every such folder a class",
+          source.origin.string(), name, some_of(folders),
+          inner.size() == 1 ? "" : fmt::format(", and so have {} more classes", inner.size() - 1),
+          name));
+    }
+  }
+  if (!source.loose.empty())
+    notes.push_back(fmt::format(
+        "{}: {} beside the folders of classes will not be used ({}); put them into the folder "
+        "of a class",
+        source.origin.string(),
+        source.loose.size() == 1 ? "1 picture" : fmt::format("{} pictures", source.loose.size()),
+        some_of(source.loose)));
+  return notes;
 }
 
 void drop_empty_classes(PictureSource& source) {

@@ -36,6 +36,7 @@ class PictureSource {
   bool folder_per_class = false;
   std::optional<MappedFile> container;
   std::optional<GreyShape> grey;
+  std::vector<std::string> loose;  // pictures beside the folders of classes, which are not used
 };
 
 [[nodiscard]] PictureSource open_folder(const std::filesystem::path& folder);
@@ -56,6 +57,13 @@ struct ClassifiedPicture {
   PicturePlace picture;
 };
 void take_sorted(std::vector<ClassifiedPicture> found, PictureSource& source);
+
+// Makes every folder that holds pictures a class of its own, called by its own name, or by its path
+// where two have the same name.
+void take_inner_folders(PictureSource& source);
+
+// What a person may not have meant: folders within the folder of a class, pictures beside those.
+[[nodiscard]] std::vector<std::string> notes_on(const PictureSource& source);
 
 // Leaves out classes without pictures, keeping the order of the others.
 void drop_empty_classes(PictureSource& source);

@@ -1,0 +1,122 @@
+#include "deepvoro/classifier/test_classifier.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+namespace deepvoro {
+namespace {
+
+template <class Of, class Counted>
+Proportion counted(const std::vector<ClassifierTest::Answer>& answers, const Of& is_of,
+                   const Counted& is_counted) {
+  Proportion proportion;
+  for (const ClassifierTest::Answer& answer : answers) {
+    if (!is_of(answer)) continue;
+    ++proportion.of;
+    if (is_counted(answer)) ++proportion.count;
+  }
+  return proportion;
+}
+
+// A test without answers yet, and where each class of the pictures is in it.
+struct Begun {
+  ClassifierTest test;
+  std::vector<std::size_t> label_of;
+};
+
+Begun begun(const Classifier& classifier, std::span<const std::string> of_pictures) {
+  Begun result{{.classes = classifier.classes(),
+                .known_classes = classifier.classes().size(),
+                .answers = {},
+                .skipped = {}},
+               {}};
+  std::vector<std::string>& classes = result.test.classes;
+  for (const std::string& name : of_pictures) {
+    const auto found = std::ranges::find(classes, name);
+    result.label_of.push_back(static_cast<std::size_t>(found - classes.begin()));
+    if (found == classes.end()) classes.push_back(name);
+  }
+  return result;
+}
+
+}  // namespace
+
+PercentInterval wilson95(const Proportion& proportion) {
+  if (proportion.of == 0) return {};
+  constexpr double z = 1.959963984540054;
+  const auto n = static_cast<double>(proportion.of);
+  const double p = static_cast<double>(proportion.count) / n;
+  const double middle = (p + z * z / (2 * n)) / (1 + z * z / n);
+  const double half = z / (1 + z * z / n) * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n));
+  return {100 * std::max(0.0, middle - half), 100 * std::min(1.0, middle + half)};
+}
+
+Proportion ClassifierTest::right() const {
+  return counted(
+      answers, [&](const Answer& answer) { return is_known(answer); },
+      [&](const Answer& answer) { return is_right(answer); });
+}
+
+Proportion ClassifierTest::right(std::size_t label) const {
+  return counted(
+      answers, [&](const Answer& answer) { return answer.label == label; },
+      [&](const Answer& answer) { return is_right(answer); });
+}
+
+Proportion ClassifierTest::known_kept() const {
+  return counted(
+      answers, [&](const Answer& answer) { return is_known(answer); },
+      [](const Answer& answer) { return !answer.prediction.unknown; });
+}
+
+Proportion ClassifierTest::strangers_found() const {
+  return counted(
+      answers, [&](const Answer& answer) { return !is_known(answer); },
+      [](const Answer& answer) { return answer.prediction.unknown; });
+}
+
+std::vector<std::vector<std::size_t>> ClassifierTest::confusion() const {
+  std::vector<std::vector<std::size_t>> counts(classes.size(),
+                                               std::vector<std::size_t>(known_classes));
+  for (const Answer& answer : answers) ++counts[answer.label][answer.prediction.label];
+  return counts;
+}
+
+ClassifierTest test_classifier(const Classifier& classifier, const LabelledPictures& pictures,
+                               const PictureOptions& options) {
+  auto [test, label_of] = begun(classifier, pictures.classes);
+  PictureOptions listening = options;
+  listening.events.skipped = [&, tell = options.events.skipped](std::size_t picture,
+                                                                const std::string& reason) {
+    test.skipped.push_back(reason);
+    if (tell) tell(picture, reason);
+  };
+  classifier.predict(
+      pictures.pictures,
+      [&](const Prediction& prediction) {
+        const std::size_t i = prediction.query;
+        test.answers.push_back(
+            {pictures.pictures[i].where, label_of[pictures.labels[i]], prediction});
+      },
+      listening);
+  return test;
+}
+
+ClassifierTest test_classifier(const Classifier& classifier, const FeatureStore& store,
+                               const std::string& split, unsigned threads) {
+  const std::string of = split.empty() ? store.usual_split() : split;
+  auto [test, label_of] = begun(classifier, store.split(of).classes);
+  const std::vector<std::size_t> labels = store.labels(of);
+  for (Prediction& prediction : classifier.predict(store, of, threads)) {
+    const std::size_t i = prediction.query;
+    test.answers.push_back(
+        {fmt::format("{}/{}", of, i), label_of[labels[i]], std::move(prediction)});
+  }
+  return test;
+}
+
+}  // namespace deepvoro
