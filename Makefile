@@ -7,7 +7,7 @@
 #   make coverage    how many lines the C++ tests reach
 #   make faults      plants small faults one at a time and tells which ones the tests miss (hours)
 #   make bench   the benchmark table, this program against NumPy on the same data
-#   make bench-pictures   JPEG decode plus resize against Pillow
+#   make bench-pictures   decode plus resize against Pillow
 #   make bench-extract  networks on the CPU against PyTorch
 #   make bench-classifier   predictions against scikit-learn
 #   make bench-answers  accuracy, probabilities and unknown pictures on collections of pictures, against scikit-learn (hours)

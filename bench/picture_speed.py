@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The benchmark table of pictures: JPEG decode plus resize, this library against Pillow, one thread each.
+"""The benchmark tables of pictures: decode plus resize, this library against Pillow, one thread each.
 
-usage: images.py
+usage: picture_speed.py
 
 Both decode files that are in memory and resize them with the antialiased bilinear filter. All pixels are compared
 before times are printed: they must be equal. Runs of the two alternate, and the best of each counts. Times are those
@@ -41,13 +41,13 @@ def made_picture(random, width, height):
     return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
 
 
-def made_files(name, width, height, count, quality):
+def made_files(name, width, height, count, ending="jpg", **options):
     random = np.random.RandomState(0)
     folder = SCRATCH / name
     folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / f"{i}.jpg" for i in range(count)]
+    files = [folder / f"{i}.{ending}" for i in range(count)]
     for file in files:
-        made_picture(random, width, height).save(file, quality=quality)
+        made_picture(random, width, height).save(file, **options)
     return files
 
 
@@ -94,11 +94,14 @@ def main():
     if not PROGRAM.exists():
         sys.exit(f"{PROGRAM} is missing: run `make bench-pictures`")
     shapes = {"small": (176, 176, 200), "middle": (500, 375, 60), "large": (1024, 768, 20)}
-    sets = [(f"made, quality {quality}", made_files(f"{shape}{quality}", *shapes[shape], quality))
+    sets = [(f"JPEG, quality {quality}", made_files(f"{shape}{quality}", *shapes[shape], quality=quality))
             for quality in (75, 90) for shape in shapes]
+    sets += [(name, made_files(name, *shapes["middle"], ending, **options)) for name, ending, options in (
+        ("PNG", "png", {}), ("WebP", "webp", {"quality": 85}), ("WebP, lossless", "webp", {"lossless": True}), ("GIF", "gif", {}),
+        ("TIFF, LZW", "tif", {"compression": "tiff_lzw"}), ("BMP", "bmp", {}))]
     if CUB.exists():
         sets.append(("CUB", cub_files(400)))
-    print(f"\nJPEG decode plus bilinear resize, one thread, against Pillow {PIL.__version__}; all pixels are equal\n")
+    print(f"\nDecode plus bilinear resize, one thread, against Pillow {PIL.__version__}; all pixels are equal\n")
     print("| pictures | size | file | to | Pillow | deepvoro | of which decode | times |\n|" + " --- |" * 8, flush=True)
     for name, files in sets:
         for side in SIDES:
