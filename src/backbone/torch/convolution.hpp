@@ -6,21 +6,10 @@
 #include <memory>
 #include <optional>
 
+#include "normalisation.hpp"
 #include "winograd.hpp"
 
 namespace deepvoro {
-
-// A normalisation of a batch, by the statistics of the batch in training and by running ones else.
-struct Statistics {
-  torch::Tensor weight;
-  torch::Tensor bias;
-  torch::Tensor mean;
-  torch::Tensor variance;
-  bool training = false;
-  double momentum = 0;
-
-  [[nodiscard]] torch::Tensor apply(const torch::Tensor& x) const;
-};
 
 enum class Activation { none, relu, leaky };
 
@@ -38,6 +27,10 @@ struct Convolution {
   // `added`, if there is any, comes before the activation.
   [[nodiscard]] torch::Tensor apply(const torch::Tensor& x, const torch::Tensor& added = {}) const;
 
+  // As apply, without an activation: the sum is left to whoever needs it, where it would take a
+  // pass of its own.
+  [[nodiscard]] Sum apply_without_adding(const torch::Tensor& x, const torch::Tensor& added) const;
+
   // For inference: multiplies the normalisation into the weights, which are then kept as they will
   // be used for pictures of a type.
   void fold();
@@ -49,13 +42,6 @@ struct Convolution {
                                                 const torch::Tensor& added) const;
   [[nodiscard]] torch::Tensor apply_winograd(const torch::Tensor& x,
                                              const torch::Tensor& added) const;
-};
-
-// Normalisation and activation before a convolution, as wide and dense networks have them.
-struct Rectifier {
-  Statistics norm;
-
-  [[nodiscard]] torch::Tensor apply(const torch::Tensor& x) const { return norm.apply(x).relu_(); }
 };
 
 }  // namespace deepvoro

@@ -8,10 +8,11 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <map>
+#include <future>
 #include <optional>
-#include <set>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "core/precision.hpp"
 #include "deepvoro/core/parallel.hpp"
@@ -21,6 +22,7 @@
 #include "ensemble/space_cache.hpp"
 #include "episode_distances.hpp"
 #include "inference.hpp"
+#include "surrogate_sums.hpp"
 
 namespace deepvoro {
 namespace {
@@ -33,7 +35,7 @@ std::int64_t extent(std::size_t size) {
 
 // Rows divided by their norms; a zero row stays zero.
 Tensor unit_rows(const Tensor& rows, torch::ScalarType type) {
-  const Tensor norms = rows.to(torch::kFloat64).square().sum(1, /*keepdim=*/true).sqrt();
+  const Tensor norms = torch::norm(rows.to(torch::kFloat64), 2, {1}, /*keepdim=*/true);
   const Tensor scales = torch::where(norms > 0, norms.reciprocal(), torch::zeros_like(norms));
   return rows.to(type) * scales.to(type);
 }
@@ -54,28 +56,57 @@ Tensor transformed(const Tensor& unit, const Transform& transform) {
   return lambda == 0 ? moved.log() : power(moved, lambda);
 }
 
-// Shares of their sum along a dimension, or zeros where that is zero.
-Tensor shares_of(const Tensor& values, std::int64_t dimension) {
-  const Tensor sums = values.sum(dimension, /*keepdim=*/true);
-  return values * torch::where(sums > 0, sums.reciprocal(), torch::zeros_like(sums));
-}
-
-// Reads views into memory that the device copies from while the next one is read.
+// Reads views into memory that the device copies from, the next one while the device is busy with
+// the one before.
 class ViewReader {
  public:
-  ViewReader(const EpisodeSetting& setting, torch::Device device)
-      : setting_(setting), device_(device) {}
+  struct Wanted {
+    std::string view;
+    bool with_base;
+  };
 
-  // In memory of the CPU, until the fourth reading from now.
-  [[nodiscard]] Tensor read(const std::string& split, const std::string& view) {
+  // `views` in the order in which they will be asked for.
+  ViewReader(const EpisodeSetting& setting, std::vector<Wanted> views, torch::Device device)
+      : setting_(setting), views_(std::move(views)), device_(device) {}
+
+  struct Rows {
+    Tensor of_split;
+    Tensor of_base;  // if they are wanted
+  };
+
+  // The next view, on the device, which copies when it is done with what it has to do.
+  [[nodiscard]] Rows next() {
+    if (!reading_.valid()) begin_reading();
+    const Rows read = reading_.get();
+    // Until it has copied the view before, whose memory is used again from here on.
+    if (device_.is_cuda()) torch::cuda::synchronize();
+    const auto sent = [&](const Tensor& rows) {
+      return rows.to(device_, rows.scalar_type(), /*non_blocking=*/true, /*copy=*/true);
+    };
+    const Rows rows{sent(read.of_split), read.of_base.defined() ? sent(read.of_base) : Tensor()};
+    if (taken_ < views_.size()) begin_reading();
+    return rows;
+  }
+
+ private:
+  void begin_reading() {
+    const Wanted& wanted = views_.at(taken_);
+    Rows& memory = memories_[taken_++ % memories_.size()];
+    reading_ = std::async(std::launch::async, [this, &wanted, &memory] {
+      return Rows{read(setting_.split, wanted.view, memory.of_split),
+                  wanted.with_base ? read("base", wanted.view, memory.of_base) : Tensor()};
+    });
+  }
+
+  [[nodiscard]] Tensor read(const std::string& split, const std::string& view,
+                            Tensor& memory) const {
     const FeatureRows source = setting_.store.features(split, view);
     const std::size_t row_bytes = source.dim() * element_size(source.element());
-    Tensor& buffer = buffers_[next_++ % buffers_.size()];
     const std::int64_t bytes = extent(source.rows() * row_bytes);
-    if (!buffer.defined() || buffer.numel() < bytes)
-      buffer = torch::empty({bytes},
+    if (!memory.defined() || memory.numel() < bytes)
+      memory = torch::empty({bytes},
                             torch::TensorOptions(torch::kUInt8).pinned_memory(device_.is_cuda()));
-    auto* to = buffer.data_ptr<std::uint8_t>();
+    auto* to = memory.data_ptr<std::uint8_t>();
     constexpr std::size_t grain = 256;
     parallel_for(setting_.threads, source.rows(), grain,
                  [&](std::size_t begin, std::size_t end, unsigned) {
@@ -83,26 +114,17 @@ class ViewReader {
                      std::memcpy(to + r * row_bytes, source.row(r), row_bytes);
                  });
     const auto type = source.element() == ElementType::float16 ? torch::kFloat16 : torch::kFloat32;
-    return buffer.narrow(0, 0, bytes)
+    return memory.narrow(0, 0, bytes)
         .view(type)
         .view({extent(source.rows()), extent(source.dim())});
   }
 
-  // On the device, which copies when it is done with what it has to do.
-  [[nodiscard]] Tensor sent(const Tensor& rows) const {
-    return rows.to(device_, rows.scalar_type(), /*non_blocking=*/true, /*copy=*/true);
-  }
-
-  void wait_for_device() const {
-    if (device_.is_cuda()) torch::cuda::synchronize();
-  }
-
- private:
   const EpisodeSetting& setting_;
+  std::vector<Wanted> views_;
   torch::Device device_;
-  // Two splits of a view, for the view that is read and for the one that is copied.
-  std::array<Tensor, 4> buffers_;
-  std::size_t next_ = 0;
+  std::array<Rows, 2> memories_;  // of the view that is read and of the one that is copied
+  std::size_t taken_ = 0;
+  std::future<Rows> reading_;
 };
 
 // The rows of a split as queries and as what centers are the means of.
@@ -120,7 +142,7 @@ class Addition {
         members_(members),
         shape_(setting.episodes.shape()),
         device_(device),
-        reader_(setting, device),
+        reader_(setting, views_of(members), device),
         own_cache_(setting.store, 0) {
     read_episodes(range);
     const auto in_double = torch::TensorOptions(device).dtype(torch::kFloat64);
@@ -183,27 +205,32 @@ class Addition {
     base_means_ = means.to(device_);
   }
 
+  // Of members without a space of their own, whose points come from the CPU.
+  static std::vector<ViewReader::Wanted> views_of(const Pool& members) {
+    std::vector<ViewReader::Wanted> views;
+    for (const Member& member : members) {
+      if (member.geometry.has_space()) continue;
+      if (views.empty() || views.back().view != member.view) views.push_back({member.view, false});
+      if (needs_base_distances(member)) views.back().with_base = true;
+    }
+    return views;
+  }
+
   void load(const std::string& view) {
     if (view == view_) return;
     view_ = view;
-    const bool needs_base = std::ranges::any_of(members_, [&](const Member& member) {
-      return member.view == view && needs_base_distances(member);
-    });
-    const Tensor rows = reader_.read(setting_.split, view);
-    const Tensor base = needs_base ? reader_.read("base", view) : Tensor();
-    // Until it has copied the view before: two readings later its memory is used again.
-    reader_.wait_for_device();
-    rows_ = reader_.sent(rows);
+    const ViewReader::Rows read = reader_.next();
+    rows_ = read.of_split;
     unit_ = Tensor();
-    if (needs_base) base_unit_ = unit_rows(reader_.sent(base), torch::kFloat64);
+    if (read.of_base.defined()) base_unit_ = unit_rows(read.of_base, torch::kFloat64);
   }
 
-  DevicePoints transformed_points(const Member& shared, torch::ScalarType type) {
+  Tensor transformed_rows(const Member& shared, torch::ScalarType type) {
     load(shared.view);
     if (!unit_.defined() || unit_.scalar_type() != type) unit_ = unit_rows(rows_, type);
-    const Tensor points = transformed(unit_, shared.transform);
-    return {points, points};
+    return transformed(unit_, shared.transform);
   }
+  static DevicePoints same_points(const Tensor& rows) { return {rows, rows}; }
 
   std::shared_ptr<const Space> next_space() {
     if (next_space_ == spaces_.size()) {
@@ -229,11 +256,17 @@ class Addition {
                                      center_of(*mapped_view_, shared.transform));
     const MappedPoints<Real> points(transformer, mapped_view_->rows(), dim, *next_space(),
                                     shape_.shots, setting_.threads);
-    Tensor rows = torch::empty({extent(mapped_view_->rows()), extent(dim)}, type);
-    for (std::size_t r = 0; r < mapped_view_->rows(); ++r)
-      points.columns(r, 0, dim, nullptr, rows.data_ptr<Real>() + r * dim);
+    const Tensor rows = torch::empty({extent(mapped_view_->rows()), extent(dim)},
+                                     torch::TensorOptions(type).pinned_memory(device_.is_cuda()));
+    auto* to = rows.data_ptr<Real>();
+    constexpr std::size_t grain = 256;
+    parallel_for(setting_.threads, mapped_view_->rows(), grain,
+                 [&](std::size_t begin, std::size_t end, unsigned) {
+                   for (std::size_t r = begin; r < end; ++r)
+                     points.columns(r, 0, dim, nullptr, to + r * dim);
+                 });
     const Tensor sent = rows.to(device_);
-    if (points.scales() == nullptr) return {sent, sent};
+    if (points.scales() == nullptr) return same_points(sent);
     const auto scale = [&](const std::vector<Real>& factors) {
       Tensor row = torch::empty({extent(dim)}, type);
       std::copy_n(factors.begin(), dim, row.data_ptr<Real>());
@@ -246,21 +279,28 @@ class Addition {
     const Member& shared = group.front();
     const std::size_t dim = setting_.store.dim(shared.view);
     const bool has_surrogates = std::ranges::any_of(group, needs_base_distances);
-    const auto type = dim < kFloatDim || has_surrogates ? torch::kFloat64 : torch::kFloat32;
-    DevicePoints points = !shared.geometry.has_space() ? transformed_points(shared, type)
-                          : type == torch::kFloat64    ? mapped_points<double>(shared, type)
-                                                       : mapped_points<float>(shared, type);
-    look_at(points.of_queries);
-    if (has_surrogates) measure_samples(shared, points.of_queries);
+    const auto type = dim < kFloatDim ? torch::kFloat64 : torch::kFloat32;
+    DevicePoints points;
+    if (shared.geometry.has_space()) {
+      points = type == torch::kFloat64 ? mapped_points<double>(shared, type)
+                                       : mapped_points<float>(shared, type);
+      look_at(points.of_queries);
+    } else if (has_surrogates) {
+      // In double: where two base classes are equally near but for rounding, the CPU is exact.
+      const Tensor rows = transformed_rows(shared, torch::kFloat64);
+      measure_samples(shared, rows);
+      points = same_points(rows.to(type));
+    } else {
+      points = same_points(transformed_rows(shared, type));
+      look_at(points.of_queries);
+    }
 
     // So that what an episode needs fits into some GiB for all of a batch.
     constexpr std::size_t most_values = std::size_t{1} << 28U;
     const std::size_t of_surrogates =
-        has_surrogates
-            ? static_cast<std::size_t>(base_prototypes_.size(1)) + 3 * group.size() * shape_.ways
-            : 0;
-    const std::size_t of_episode = (shape_.total_support() + shape_.total_queries()) * dim +
-                                   shape_.total_queries() * of_surrogates;
+        has_surrogates ? static_cast<std::size_t>(base_squares_.size(0)) + 8 * shape_.ways : 0;
+    const std::size_t of_episode =
+        (shape_.total_support() + shape_.total_queries()) * (dim + of_surrogates);
     const std::int64_t batch = extent(std::max<std::size_t>(1, most_values / of_episode));
     for (std::int64_t begin = 0; begin < sums_.size(0); begin += batch)
       add_episodes(group, points, begin, std::min(batch, sums_.size(0) - begin));
@@ -270,15 +310,29 @@ class Addition {
   void look_at(const Tensor& values) { total_.add_(values.sum()); }
 
   void measure_samples(const Member& shared, const Tensor& rows) {
-    base_prototypes_ = base_means_.matmul(transformed(base_unit_, shared.transform)).unsqueeze(0);
-    look_at(base_prototypes_);
-    sample_to_base_ = to_base(rows);
+    const Tensor prototypes = base_means_.matmul(transformed(base_unit_, shared.transform));
+    base_squares_ = torch::norm(prototypes, 2, {1}).square_();
+    sample_squares_ = torch::norm(rows, 2, {1}).square_();
+    look_at(base_squares_);
+    look_at(sample_squares_);
+    products_ = rows.matmul(prototypes.t());
+    sample_to_base_ = to_base(sample_squares_, products_);
   }
 
-  // [rows, base classes]
-  Tensor to_base(const Tensor& rows) const {
-    const Tensor every = torch::arange(rows.size(0), queries_.options()).unsqueeze(0);
-    return episode_distances(rows, base_prototypes_, every).squeeze(0).t();
+  // |x - p|^2 = x.x - 2 x.p + p.p, of rows with the given squares and products: [rows, base
+  // classes]. In double there are digits to lose.
+  [[nodiscard]] Tensor to_base(const Tensor& squares, const Tensor& products) const {
+    return torch::add(squares.unsqueeze(1) + base_squares_, products, -2).clamp_min_(0).sqrt_();
+  }
+
+  // Of centers [episodes, ways, dim] that are means of support rows.
+  [[nodiscard]] Tensor centers_to_base(const Tensor& centers, const Tensor& support) const {
+    const std::int64_t shots = extent(shape_.shots);
+    const Tensor squares =
+        shots == 1 ? sample_squares_.index_select(0, support)
+                   : torch::norm(centers, 2, {2}, false, torch::kFloat64).square_().reshape({-1});
+    const Tensor products = products_.index_select(0, support).view({-1, shots, products_.size(1)});
+    return to_base(squares, products.mean(1)).view({centers.size(0), centers.size(1), -1});
   }
 
   void add_episodes(std::span<const Member> group, const DevicePoints& points, std::int64_t begin,
@@ -286,19 +340,18 @@ class Addition {
     const std::int64_t ways = extent(shape_.ways);
     const std::int64_t dim = points.of_queries.size(1);
     const Tensor queries = queries_.narrow(0, begin, count);
-    const Tensor rows =
-        points.of_centers.index_select(0, support_.narrow(0, begin, count).reshape({-1}));
+    const Tensor support = support_.narrow(0, begin, count).reshape({-1});
+    const Tensor rows = points.of_centers.index_select(0, support);
     const Tensor centers = shape_.shots == 1
                                ? rows.view({count, ways, dim})
                                : rows.view({count, ways, extent(shape_.shots), dim}).mean(2);
     const Tensor distances = episode_distances(points.of_queries, centers, queries);
     const Tensor sums = sums_.narrow(0, begin, count);
-    std::optional<Surrogates> surrogates;
+    std::vector<SurrogateTerm> surrogates;
     for (const Member& member : group) {
       if (const auto* surrogate = member.geometry.as<Surrogate>()) {
-        if (!surrogates) surrogates = surrogates_of(group, distances, centers, queries);
-        const Tensor of_R = surrogates->shares_by_R.at(surrogate->R);
-        add(member, torch::add(surrogates->shares * surrogate->beta, of_R, surrogate->gamma), sums);
+        surrogates.push_back(
+            {extent(surrogate->R), surrogate->beta, surrogate->gamma, member.weight});
       } else if (member.geometry.as<Voronoi>() != nullptr || member.geometry.has_space()) {
         add(member, distances, sums);
       } else {
@@ -306,6 +359,9 @@ class Addition {
                                       member.geometry.name()));
       }
     }
+    if (!surrogates.empty())
+      add_surrogates({distances, centers_to_base(centers, support), sample_to_base_, queries},
+                     std::move(surrogates), setting_.influence.alpha(), sums);
   }
 
   void add(const Member& member, const Tensor& values, Tensor sums) const {
@@ -313,52 +369,6 @@ class Addition {
       sums.add_(values, member.weight);
     else
       sums.add_((values.to(torch::kFloat64) * member.weight).pow(setting_.influence.alpha()));
-  }
-
-  // What surrogate members are made of, [episodes, ways, queries].
-  struct Surrogates {
-    Tensor shares;                              // d/|d|_1
-    std::map<std::size_t, Tensor> shares_by_R;  // d''/|d''|_1
-  };
-
-  Surrogates surrogates_of(std::span<const Member> group, const Tensor& distances,
-                           const Tensor& centers, const Tensor& queries) const {
-    const std::int64_t episodes = queries.size(0);
-    const std::int64_t ways = centers.size(1);
-    const std::int64_t bases = base_prototypes_.size(1);
-    const Tensor of_centers =
-        to_base(centers.reshape({-1, centers.size(2)})).reshape({episodes, ways, bases});
-    const Tensor of_queries = sample_to_base_.index_select(0, queries.reshape({-1}))
-                                  .view({episodes, queries.size(1), bases});
-
-    // Of equally near base classes the first is ahead.
-    const Tensor order =
-        std::get<1>(torch::sort(of_centers, /*stable=*/true, /*dim=*/2, /*descending=*/false));
-    const Tensor places = torch::arange(bases, order.options()).expand_as(order);
-    const Tensor joins_at = torch::empty_like(order).scatter_(2, order, places).amin(1);
-    std::set<std::size_t> sizes;
-    for (const Member& member : group)
-      if (const auto* surrogate = member.geometry.as<Surrogate>()) sizes.insert(surrogate->R);
-    std::vector<Tensor> sets;
-    for (const std::size_t R : sizes) sets.push_back(joins_at < extent(R));
-    const Tensor in_set = torch::stack(sets, 1).to(torch::kFloat64);  // [episodes, R, bases]
-
-    // |q - p|^2 = q.q - 2 p.q + p.p over each set. Only differences count, and with the common part
-    // gone products lose no digits.
-    const Tensor common = of_centers.mean(1, /*keepdim=*/true);
-    const Tensor p = (of_centers - common).unsqueeze(1);     // [episodes, 1, ways, bases]
-    const Tensor q = (of_queries - common).transpose(1, 2);  // [episodes, bases, queries]
-    const Tensor p_in_set = p * in_set.unsqueeze(2);         // [episodes, R, ways, bases]
-    const Tensor both =
-        in_set.bmm(q.square()).unsqueeze(2) + (p_in_set * p).sum(3, /*keepdim=*/true);
-    const Tensor squared =
-        torch::baddbmm(both.flatten(1, 2), p_in_set.flatten(1, 2), q, /*beta=*/1, /*alpha=*/-2)
-            .view(both.sizes());
-    const Tensor of_sets = shares_of(squared.clamp_min(0).sqrt(), 2);
-    Surrogates surrogates{shares_of(distances, 1), {}};
-    std::int64_t place = 0;
-    for (const std::size_t R : sizes) surrogates.shares_by_R.emplace(R, of_sets.select(1, place++));
-    return surrogates;
   }
 
   const EpisodeSetting& setting_;
@@ -375,9 +385,12 @@ class Addition {
   Tensor rows_;  // of the view, as they are in the store
   Tensor unit_;  // the same of unit length, in the precision last asked for
   Tensor base_unit_;
-  Tensor base_means_;       // [base classes, base rows]
-  Tensor base_prototypes_;  // [1, base classes, dim], of the present group
-  Tensor sample_to_base_;   // distances, [samples, base classes]
+  Tensor base_means_;  // [base classes, base rows]
+  // Of the present group, if it has surrogates.
+  Tensor base_squares_;    // of prototypes, [base classes]
+  Tensor sample_squares_;  // [samples]
+  Tensor products_;        // of samples and prototypes, [samples, base classes]
+  Tensor sample_to_base_;  // distances, [samples, base classes]
 
   Pool with_space_;  // one of each group
   SpaceCache own_cache_;

@@ -13,6 +13,17 @@ namespace deepvoro {
 
 using torch::Tensor;
 
+namespace {
+
+// Over all places, in float32.
+Tensor average(const Tensor& x) {
+  if (!x.is_cuda()) return x.mean(torch::IntArrayRef{2, 3}, false, torch::kFloat32);
+  // Rows of channels, as they lie in memory: so that gradients lie as x does.
+  return x.permute({0, 2, 3, 1}).flatten(1, 2).mean(1, false, torch::kFloat32);
+}
+
+}  // namespace
+
 class NetworkBuilder {
  public:
   using Step = Network::Step;
@@ -69,8 +80,16 @@ class NetworkBuilder {
     add(name + ".running_var", norm.variance, false);
   }
 
+  // A step that has no use for the parts of a sum.
+  template <class Function>
+  static Step step(Function function) {
+    return [function = std::move(function)](const Sum& x) -> Sum {
+      return {function(x.made()), {}};
+    };
+  }
+
   static Step alone(Unit unit) {
-    return [unit = std::move(unit)](const Tensor& x) { return unit->apply(x); };
+    return step([unit = std::move(unit)](const Tensor& x) { return unit->apply(x); });
   }
 
   Unit convolution(const std::string& name, const std::string& norm_name, const Shape& shape,
@@ -98,16 +117,21 @@ class NetworkBuilder {
     return unit;
   }
 
-  Step rectifier(const std::string& name, std::size_t channels) {
-    auto unit = std::make_shared<Rectifier>();
-    add_statistics(name, unit->norm, channels);
-    network_.rectifiers_.push_back(unit);
+  // Normalisation and activation before a convolution, as wide and dense networks have them.
+  std::shared_ptr<const Statistics> rectifier(const std::string& name, std::size_t channels) {
+    auto norm = std::make_shared<Statistics>();
+    add_statistics(name, *norm, channels);
+    network_.rectifiers_.push_back(norm);
     network_.dim_ = channels;
-    return [unit](const Tensor& x) { return unit->apply(x); };
+    return norm;
+  }
+
+  static Step alone(std::shared_ptr<const Statistics> norm) {
+    return [norm = std::move(norm)](const Sum& x) -> Sum { return {norm->rectify(x).values, {}}; };
   }
 
   static Step max_pool() {
-    return [](const Tensor& x) { return torch::max_pool2d(x, 2); };
+    return step([](const Tensor& x) { return torch::max_pool2d(x, 2); });
   }
 
   void embedding(std::size_t dimensions) {
@@ -145,7 +169,8 @@ class NetworkBuilder {
                       .kernel = imagenet ? std::size_t{7} : 3,
                       .stride = imagenet ? 2 : first_stride_};
     std::vector<Step> steps{alone(convolution(name, norm_name, shape, Activation::relu))};
-    if (imagenet) steps.emplace_back([](const Tensor& x) { return torch::max_pool2d(x, 3, 2, 1); });
+    if (imagenet)
+      steps.push_back(step([](const Tensor& x) { return torch::max_pool2d(x, 3, 2, 1); }));
     return steps;
   }
 
@@ -179,7 +204,8 @@ class NetworkBuilder {
                                    {.in = in, .out = out, .stride = stride}, Activation::relu);
     const Unit second =
         convolution(name + ".conv2", name + ".bn2", {.in = out, .out = out}, Activation::relu);
-    return residual(name, alone(first), second, {.in = in, .out = out, .stride = stride});
+    return residual(name, [=](const Tensor& x) { return first->apply(x); }, second,
+                    {.in = in, .out = out, .stride = stride});
   }
 
   // With the stride in the first convolution, as in the paper; torchvision has it in the second.
@@ -196,12 +222,14 @@ class NetworkBuilder {
                     {.in = in, .out = out, .stride = stride});
   }
 
-  Step residual(const std::string& name, const Step& before, const Unit& last, const Shape& shape) {
+  template <class Function>
+  Step residual(const std::string& name, const Function& before, const Unit& last,
+                const Shape& shape) {
     Unit shortcut;
     if (shape.stride != 1 || shape.in != shape.out)
       shortcut = downsample(name, shape.in, shape.out, shape.stride);
-    return
-        [=](const Tensor& x) { return last->apply(before(x), shortcut ? shortcut->apply(x) : x); };
+    return step(
+        [=](const Tensor& x) { return last->apply(before(x), shortcut ? shortcut->apply(x) : x); });
   }
 
   Unit downsample(const std::string& name, std::size_t in, std::size_t out, std::size_t stride) {
@@ -224,9 +252,9 @@ class NetworkBuilder {
       const Unit third =
           convolution(name + ".conv3", name + ".bn3", {.in = out, .out = out}, Activation::leaky);
       const Unit shortcut = downsample(name, in, out, stride);
-      add_stage({[=](const Tensor& x) {
+      add_stage({step([=](const Tensor& x) {
                    return third->apply(second->apply(first->apply(x)), shortcut->apply(x));
-                 },
+                 }),
                  max_pool()});
       in = out;
     }
@@ -250,11 +278,11 @@ class NetworkBuilder {
       }
       add_stage(std::exchange(steps, {}));
     }
-    add_stage({rectifier("bn1", in)});  // a stage of its own: S2M2 also mixes before it
+    add_stage({alone(rectifier("bn1", in))});  // a stage of its own: S2M2 also mixes before it
   }
 
   Step wide_block(const std::string& name, std::size_t in, std::size_t out, std::size_t stride) {
-    const Step before = rectifier(name + ".bn1", in);
+    const auto before = rectifier(name + ".bn1", in);
     const Unit first = convolution(name + ".conv1", name + ".bn2",
                                    {.in = in, .out = out, .stride = stride}, Activation::relu);
     const Unit second = convolution(name + ".conv2", "", {.in = out, .out = out}, Activation::none);
@@ -263,11 +291,12 @@ class NetworkBuilder {
       shortcut =
           convolution(name + ".convShortcut", "",
                       {.in = in, .out = out, .kernel = 1, .stride = stride}, Activation::none);
-    return [=, dropout = network_.dropout_](const Tensor& x) {
-      const Tensor rectified = before(x);
+    return [=, dropout = network_.dropout_](const Sum& x) {
+      const Statistics::Rectified rectified = before->rectify(x);
       const Tensor inner =
-          torch::dropout(first->apply(rectified), dropout->share, dropout->training);
-      return second->apply(inner, shortcut ? shortcut->apply(rectified) : x);
+          torch::dropout(first->apply(rectified.values), dropout->share, dropout->training);
+      return second->apply_without_adding(
+          inner, shortcut ? shortcut->apply(rectified.values) : rectified.x);
     };
   }
 
@@ -287,27 +316,28 @@ class NetworkBuilder {
       }
       if (block + 1 == blocks.size()) break;
       const std::string transition = "features.transition" + number;
-      steps.push_back(rectifier(transition + ".norm", channels));
+      steps.push_back(alone(rectifier(transition + ".norm", channels)));
       steps.push_back(
           alone(convolution(transition + ".conv", "",
                             {.in = channels, .out = channels / 2, .kernel = 1}, Activation::none)));
-      steps.emplace_back([](const Tensor& x) { return torch::avg_pool2d(x, 2); });
+      steps.push_back(step([](const Tensor& x) { return torch::avg_pool2d(x, 2); }));
       channels /= 2;
       add_stage(std::exchange(steps, {}));
     }
-    steps.push_back(rectifier("features.norm5", channels));
+    steps.push_back(alone(rectifier("features.norm5", channels)));
     add_stage(std::move(steps));
   }
 
   Step dense_layer(const std::string& name, std::size_t in, std::size_t growth) {
     const std::size_t inner = 4 * growth;
-    const Step before = rectifier(name + ".norm1", in);
+    const auto before = rectifier(name + ".norm1", in);
     const Unit first = convolution(name + ".conv1", name + ".norm2",
                                    {.in = in, .out = inner, .kernel = 1}, Activation::relu);
     const Unit second =
         convolution(name + ".conv2", "", {.in = inner, .out = growth}, Activation::none);
-    return [=](const Tensor& x) {
-      return torch::cat({x, second->apply(first->apply(before(x)))}, 1);
+    return [=](const Sum& x) -> Sum {
+      const Statistics::Rectified rectified = before->rectify(x);
+      return {torch::cat({rectified.x, second->apply(first->apply(rectified.values))}, 1), {}};
     };
   }
 
@@ -361,14 +391,17 @@ Network::Network(const Architecture& architecture, Weights weights) {
 Network::~Network() = default;
 
 Tensor Network::forward(Tensor pictures, const std::optional<Mix>& mix) const {
-  Tensor x = std::move(pictures);
+  Sum x{std::move(pictures), {}};
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-    if (mix && mix->stage == stage)
-      x = x * mix->share + x.index_select(0, mix->order) * (1 - mix->share);
+    if (mix && mix->stage == stage) {
+      const Tensor sum = x.made();
+      x = {sum * mix->share + sum.index_select(0, mix->order) * (1 - mix->share), {}};
+    }
     for (const Step& step : stages_[stage]) x = step(x);
   }
-  x = x.mean(torch::IntArrayRef{2, 3}, false, torch::kFloat32);
-  return embedding_weight_.defined() ? torch::linear(x, embedding_weight_, embedding_bias_) : x;
+  const Tensor features = average(x.made());
+  if (!embedding_weight_.defined()) return features;
+  return torch::linear(features, embedding_weight_, embedding_bias_);
 }
 
 std::vector<Tensor> Network::parameters() const {
@@ -385,7 +418,7 @@ void Network::set_training(bool training, double momentum) {
   };
   for (const auto& unit : convolutions_)
     if (unit->norm) set(*unit->norm);
-  for (const auto& unit : rectifiers_) set(unit->norm);
+  for (const auto& norm : rectifiers_) set(*norm);
   dropout_->training = training;
 }
 

@@ -14,7 +14,8 @@
 namespace deepvoro {
 
 struct Convolution;
-struct Rectifier;
+struct Statistics;
+struct Sum;
 
 // What a stage is fed is mixed with itself in another order: share * x + (1 - share) * x[order].
 struct Mix {
@@ -69,7 +70,7 @@ class Network {
 
  private:
   friend class NetworkBuilder;
-  using Step = std::function<torch::Tensor(const torch::Tensor&)>;
+  using Step = std::function<Sum(const Sum&)>;
 
   struct Dropout {
     double share = 0;
@@ -79,7 +80,7 @@ class Network {
   std::vector<std::vector<Step>> stages_;
   std::vector<NamedTensor> tensors_;
   std::vector<std::shared_ptr<Convolution>> convolutions_;
-  std::vector<std::shared_ptr<Rectifier>> rectifiers_;
+  std::vector<std::shared_ptr<Statistics>> rectifiers_;  // before convolutions
   std::shared_ptr<Dropout> dropout_ = std::make_shared<Dropout>();
   torch::Tensor embedding_weight_;
   torch::Tensor embedding_bias_;
