@@ -284,7 +284,6 @@ class Addition {
     if (shared.geometry.has_space()) {
       points = type == torch::kFloat64 ? mapped_points<double>(shared, type)
                                        : mapped_points<float>(shared, type);
-      look_at(points.of_queries);
     } else if (has_surrogates) {
       // In double: where two base classes are equally near but for rounding, the CPU is exact.
       const Tensor rows = transformed_rows(shared, torch::kFloat64);
@@ -292,8 +291,8 @@ class Addition {
       points = same_points(rows.to(type));
     } else {
       points = same_points(transformed_rows(shared, type));
-      look_at(points.of_queries);
     }
+    look_at(points.of_queries);
 
     // So that what an episode needs fits into some GiB for all of a batch.
     constexpr std::size_t most_values = std::size_t{1} << 28U;
@@ -314,7 +313,6 @@ class Addition {
     base_squares_ = torch::norm(prototypes, 2, {1}).square_();
     sample_squares_ = torch::norm(rows, 2, {1}).square_();
     look_at(base_squares_);
-    look_at(sample_squares_);
     products_ = rows.matmul(prototypes.t());
     sample_to_base_ = to_base(sample_squares_, products_);
   }
