@@ -41,7 +41,7 @@ struct ChannelValues {
   Tensor bias;
 };
 
-Normalisation with(const ChannelValues& values) {
+NormalisedChannels with(const ChannelValues& values) {
   return {.epsilon = static_cast<float>(kNormalisationEpsilon),
           .mean = values.mean.data_ptr<float>(),
           .variance = values.variance.data_ptr<float>(),

@@ -197,7 +197,7 @@ struct Line {
   Channels shift;
 };
 
-__device__ Line line_of(const Normalisation& norm, int first_channel) {
+__device__ Line line_of(const NormalisedChannels& norm, int first_channel) {
   Line line;
   for (int i = 0; i < kWidth; ++i) {
     const int c = first_channel + i;
@@ -209,7 +209,7 @@ __device__ Line line_of(const Normalisation& norm, int first_channel) {
 
 template <bool kAdds>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
-    rectify(AddedRows rows, Normalisation norm, Packed* out) {
+    rectify(AddedRows rows, NormalisedChannels norm, Packed* out) {
   const auto* x = static_cast<const Packed*>(rows.x);
   const auto* added = static_cast<const Packed*>(rows.added);
   auto* sum = static_cast<Packed*>(rows.sum);
@@ -250,7 +250,7 @@ constexpr int kGradientsAtOnce = 2;
 
 // Of the gradient of what was normalised: its sums, and those of its products with x less its mean.
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
-    add_up_gradients(AddedRows rows, Normalisation norm, RectifiedGradient gradient) {
+    add_up_gradients(AddedRows rows, NormalisedChannels norm, RectifiedGradient gradient) {
   const auto* x = static_cast<const Packed*>(rows.sum);
   const auto* of_values = static_cast<const Packed*>(gradient.of_values);
   const Share share(rows.rows, rows.channels);
@@ -285,8 +285,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
                gradient.scratch + static_cast<std::int64_t>(blockIdx.x) * 2 * rows.channels);
 }
 
-__global__ void finish_gradients(AddedRows rows, Normalisation norm, RectifiedGradient gradient,
-                                 int blocks) {
+__global__ void finish_gradients(AddedRows rows, NormalisedChannels norm,
+                                 RectifiedGradient gradient, int blocks) {
   const int channel = static_cast<int>(blockIdx.x) * kFinalChannels + static_cast<int>(threadIdx.x);
   double sum;
   double product;
@@ -299,7 +299,7 @@ __global__ void finish_gradients(AddedRows rows, Normalisation norm, RectifiedGr
 
 template <bool kAdds>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
-    pass_gradients(AddedRows rows, Normalisation norm, RectifiedGradient gradient) {
+    pass_gradients(AddedRows rows, NormalisedChannels norm, RectifiedGradient gradient) {
   const auto* x = static_cast<const Packed*>(rows.sum);
   const auto* of_values = static_cast<const Packed*>(gradient.of_values);
   const auto* of_sum = static_cast<const Packed*>(gradient.of_sum);
@@ -397,7 +397,7 @@ const char* launch_statistics(const AddedRows& rows, const BatchStatistics& stat
   return last_error();
 }
 
-const char* launch_rectification(const AddedRows& rows, const Normalisation& norm, void* out,
+const char* launch_rectification(const AddedRows& rows, const NormalisedChannels& norm, void* out,
                                  CUstream_st* stream) {
   const auto kernel = rows.added == nullptr ? rectify<false> : rectify<true>;
   kernel<<<blocks_for(rows), threads_for(rows.channels), 0, stream>>>(rows, norm,
@@ -405,7 +405,7 @@ const char* launch_rectification(const AddedRows& rows, const Normalisation& nor
   return last_error();
 }
 
-const char* launch_gradient(const AddedRows& rows, const Normalisation& norm,
+const char* launch_gradient(const AddedRows& rows, const NormalisedChannels& norm,
                             const RectifiedGradient& gradient, CUstream_st* stream) {
   const int blocks = blocks_for(rows);
   const int threads = threads_for(rows.channels);

@@ -22,7 +22,7 @@ struct AddedRows {
 };
 
 // For each channel.
-struct Normalisation {
+struct NormalisedChannels {
   float epsilon;
   const float* mean;
   const float* variance;
@@ -56,9 +56,9 @@ struct RectifiedGradient {
 // Each puts its work on a stream. What went wrong, or nullptr. The first two write the sum.
 const char* launch_statistics(const AddedRows& rows, const BatchStatistics& statistics,
                               CUstream_st* stream);
-const char* launch_rectification(const AddedRows& rows, const Normalisation& norm, void* out,
+const char* launch_rectification(const AddedRows& rows, const NormalisedChannels& norm, void* out,
                                  CUstream_st* stream);
-const char* launch_gradient(const AddedRows& rows, const Normalisation& norm,
+const char* launch_gradient(const AddedRows& rows, const NormalisedChannels& norm,
                             const RectifiedGradient& gradient, CUstream_st* stream);
 
 }  // namespace deepvoro
