@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How good the answers of the default are, next to scikit-learn's classifiers and this program's other heads.
 
-usage: answers.py FOLDER [--draws 100] [--only NAME...] [--ways 5,20,40] [--shots 1,2,5,10,50]
+usage: answers.py FOLDER [--draws 100] [--jobs CORES] [--only NAME...] [--ways 5,20,40] [--shots 1,2,5,10,50,200]
 
 FOLDER/collections has the pictures that scripts/answers/collections.sh makes; FOLDER/stores gets their features, FOLDER/cells
 a file per cell of the table with the figures of every draw, so that a run that was stopped goes on, and FOLDER/answers.md and
@@ -14,7 +14,9 @@ import json
 import os
 import subprocess
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # set before NumPy is loaded
@@ -47,7 +49,7 @@ class Collection:
 
 COLLECTIONS = (
     Collection("birds", "resnet50"), Collection("sketches", "resnet50"), Collection("sketches", "quickdraw-conv4"),
-    Collection("clothes", "resnet50"), Collection("surfaces", "resnet50"), Collection("clipart", "resnet50", True),
+    Collection("clothes", "resnet50"), Collection("clothes-many", "quickdraw-conv4"), Collection("surfaces", "resnet50"), Collection("clipart", "resnet50", True),
     Collection("letters", "resnet50", True), Collection("birds-others", "resnet50", True),
     Collection("sketches-others", "quickdraw-conv4", True))
 
@@ -114,7 +116,7 @@ def measure(features, statistics, ways, shots, draws):
     truth = np.repeat(np.arange(ways), queries)
     peers = {name: way() for name, way in ways_to_answer.PEERS.items()}
     found = {"right": {name: [] for name in ("default", *peers)}, "small": [], "auroc": [], "kept": [], "right_kept": [], "strangers_found": []}
-    confidence, right = [], []
+    sureness = {name: ([], []) for name in ("default", "LogisticRegression")}
     for draw in range(draws):
         support, query = rows[supports[draw].ravel()[kept]], rows[asked[draw].ravel()]
         of_support = np.repeat(np.arange(ways), most)[kept]
@@ -125,8 +127,8 @@ def measure(features, statistics, ways, shots, draws):
         is_right = probabilities[:len(query)].argmax(axis=1) == truth
         found["right"]["default"].append(is_right.mean())
         found["small"].append(is_right[truth >= ways // 2].mean())
-        confidence.append(probabilities[:len(query)].max(axis=1))
-        right.append(is_right)
+        sureness["default"][0].append(probabilities[:len(query)].max(axis=1))
+        sureness["default"][1].append(is_right)
         known = distance[:len(query)]
         found["kept"].append((known <= threshold).mean())
         found["right_kept"].append((known[is_right] <= threshold).mean() if is_right.any() else np.nan)
@@ -134,16 +136,24 @@ def measure(features, statistics, ways, shots, draws):
             found["auroc"].append(auroc(known, distance[len(query):]))
             found["strangers_found"].append((distance[len(query):] > threshold).mean())
         for name, peer in peers.items():
-            answers = peer.predict(features.peers[support], of_support, features.peers[query])
-            found["right"][name].append((answers == truth).mean())
-    found["calibration_error"] = calibration_error(confidence, right)
+            probabilities = peer.probabilities(features.peers[support], of_support, features.peers[query])
+            is_right = probabilities.argmax(axis=1) == truth
+            found["right"][name].append(is_right.mean())
+            if name in sureness:
+                sureness[name][0].append(probabilities.max(axis=1))
+                sureness[name][1].append(is_right)
+    found["calibration_error"] = {name: calibration_error(*of) for name, of in sureness.items()}
     if most == least:
         with tempfile.TemporaryDirectory() as folder:
             store = features.write(Path(folder) / "store", rows)
             for head, settings in HEADS.items():
-                result, = deepvoro.evaluate(store, head, shots=most, ways=ways, queries=queries, episodes=draws, **settings)
+                result, = deepvoro.evaluate(store, head, shots=most, ways=ways, queries=queries, episodes=draws, threads=1, **settings)
                 found["right"][head] = list(result.episode_accuracy / 100)
     return {"queries": queries, **found}
+
+
+def calibration_text(cell):
+    return " / ".join(f"{cell['calibration_error'][name]:.1f}" for name in ("default", "LogisticRegression"))
 
 
 def described(cell):
@@ -160,11 +170,11 @@ def described(cell):
     heads = [name for name in HEADS if name in mean]
     own = max(heads, key=mean.get) if heads else None
     return (f"{mean['default']:.1f} | {peers} | " + (f"{mean[own]:.1f} {own}" if own else "–") +
-            f" | {difference:+.1f} ± {interval:.1f}, {best} | {cell['calibration_error']:.1f} | {strange}")
+            f" | {difference:+.1f} ± {interval:.1f}, {best} | {calibration_text(cell)} | {strange}")
 
 
 def table(cells):
-    head = ("accuracy % | LogisticRegression | k-NN cosine | NearestCentroid | best other head | to the best of all | calibration error % | "
+    head = ("accuracy % | LogisticRegression | k-NN cosine | NearestCentroid | best other head | to the best of all | calibration error %, LogisticRegression's | "
             "AUROC % | known kept (of right answers) / strangers found %")
     lines = [f"| pictures | ways | shots | {head} |", "|" + " --- |" * (3 + head.count("|") + 1)]
     for name, ways, shots, cell in cells:
@@ -174,14 +184,22 @@ def table(cells):
 
 def uneven_table(cells):
     lines = ["| pictures | shots of one half and of the other | accuracy % | of classes with fewer | LogisticRegression | k-NN cosine | "
-             "NearestCentroid | to the best | calibration error % |", "|" + " --- |" * 9]
+             "NearestCentroid | to the best | calibration error %, LogisticRegression's |", "|" + " --- |" * 9]
     for name, _, shots, cell in cells:
         mean = {way: 100 * np.mean(values) for way, values in cell["right"].items()}
         best = max(ways_to_answer.PEERS, key=mean.get)
         difference, interval = paired(cell["right"]["default"], cell["right"][best])
         lines.append(f"| {name} | {shots} | {mean['default']:.1f} | {100 * np.mean(cell['small']):.1f} | " +
                      " | ".join(f"{mean[way]:.1f}" for way in ways_to_answer.PEERS) +
-                     f" | {difference:+.1f} ± {interval:.1f}, {best} | {cell['calibration_error']:.1f} |")
+                     f" | {difference:+.1f} ± {interval:.1f}, {best} | {calibration_text(cell)} |")
+    return "\n".join(lines)
+
+
+def heads_table(cells):
+    lines = [f"| pictures | ways | shots | default | {' | '.join(HEADS)} |", "|" + " --- |" * (4 + len(HEADS))]
+    for name, ways, shots, cell in cells:
+        means = (f"{100 * np.mean(cell['right'][way]):.1f}" for way in ("default", *HEADS))
+        lines.append(f"| {name} | {ways} | {shots} | {' | '.join(means)} |")
     return "\n".join(lines)
 
 
@@ -190,36 +208,56 @@ def statistics_of(network):
     return file if file.is_file() else None
 
 
+@lru_cache(1)
+def features_of(store):
+    return Features(store)
+
+
+def text_of(shots):
+    return "-".join(map(str, np.atleast_1d(shots)))
+
+
+def measured(folder, collection, ways, shots, draws):
+    """What is in the file of a cell, which is made where it is missing."""
+    file = folder / "cells" / f"{collection.name}.{ways}.{text_of(shots)}.{draws}.json"
+    if not file.is_file():
+        cell = measure(features_of(store_of(folder, collection)), statistics_of(collection.network), ways, shots, draws)
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps(cell))
+        part.rename(file)
+    return json.loads(file.read_text())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--only", nargs="*", help="collections such as birds-resnet50")
     parser.add_argument("--ways", default="5,20,40")
-    parser.add_argument("--shots", default="1,2,5,10,50")
+    parser.add_argument("--shots", default="1,2,5,10,50,200")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="cells that are measured at the same time")
     options = parser.parse_args()
     (options.folder / "cells").mkdir(parents=True, exist_ok=True)
     even = [(ways, shots) for ways in map(int, options.ways.split(",")) for shots in map(int, options.shots.split(","))]
+    chosen = [one for one in COLLECTIONS if (not options.only or one.name in options.only) and
+              (options.folder / "collections" / one.pictures).is_dir()]
+    for collection in chosen:
+        store_of(options.folder, collection)
+    cells = [(collection, ways, shots) for collection in chosen
+             for ways, shots in [*even, *((UNEVEN_WAYS, shots) for shots in UNEVEN_SHOTS)]]
     results = []
-    for collection in COLLECTIONS:
-        if options.only and collection.name not in options.only or not (options.folder / "collections" / collection.pictures).is_dir():
-            continue
-        features = Features(store_of(options.folder, collection))
-        for ways, shots in [*even, *((UNEVEN_WAYS, shots) for shots in UNEVEN_SHOTS)]:
-            text = "-".join(map(str, np.atleast_1d(shots)))
-            file = options.folder / "cells" / f"{collection.name}.{ways}.{text}.{options.draws}.json"
-            if not file.is_file():
-                cell = measure(features, statistics_of(collection.network), ways, shots, options.draws)
-                file.write_text(json.dumps(cell))
-            cell = json.loads(file.read_text())
-            if cell:
-                results.append((collection, ways, text, cell))
-                print(f"{collection.name} {ways}-way {text}: {described(cell)}", flush=True)
+    with ProcessPoolExecutor(options.jobs) as pool:
+        futures = [pool.submit(measured, options.folder, *cell, options.draws) for cell in cells]
+        for (collection, ways, shots), future in zip(cells, futures):
+            if cell := future.result():
+                results.append((collection, ways, text_of(shots), cell))
+                print(f"{collection.name} {ways}-way {text_of(shots)}: {described(cell)}", flush=True)
     parts = []
     for reported, title in ((False, "Development collections"), (True, "Collections that nothing was chosen on")):
-        chosen = [(one.name, ways, shots, cell) for one, ways, shots, cell in results if one.reported == reported]
-        if chosen:
-            parts += [f"{title}:", table([row for row in chosen if "-" not in row[2]]), uneven_table([row for row in chosen if "-" in row[2]])]
+        rows = [(one.name, ways, shots, cell) for one, ways, shots, cell in results if one.reported == reported]
+        if rows:
+            equal = [row for row in rows if "-" not in row[2]]
+            parts += [f"{title}, {options.draws} draws:", table(equal), uneven_table([row for row in rows if "-" in row[2]]), heads_table(equal)]
     (options.folder / "answers.md").write_text("\n\n".join(parts) + "\n")
     (options.folder / "answers.json").write_text(json.dumps(
         [{"collection": one.name, "reported": one.reported, "ways": ways, "shots": shots, **cell} for one, ways, shots, cell in results]))

@@ -111,7 +111,7 @@ std::string PredictCommand::csv(const Classifier& fitted, const Answers& answers
     text += csv_field(answers.names[q]) + "," + csv_field(answer(fitted, prediction)) + "," +
             csv_field(fitted.classes()[prediction.label]);
     for (const double probability : prediction.probabilities)
-      text += fmt::format(",{}", probability);
+      text += fmt::format(",{:.6g}", probability);
     text += "\n";
   }
   return text;
