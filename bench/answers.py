@@ -116,7 +116,7 @@ def measure(features, statistics, ways, shots, draws):
     truth = np.repeat(np.arange(ways), queries)
     peers = {name: way() for name, way in ways_to_answer.PEERS.items()}
     found = {"right": {name: [] for name in ("default", *peers)}, "small": [], "auroc": [], "kept": [], "right_kept": [], "strangers_found": []}
-    sureness = {name: ([], []) for name in ("default", "LogisticRegression")}
+    confidence, right = [], []
     for draw in range(draws):
         support, query = rows[supports[draw].ravel()[kept]], rows[asked[draw].ravel()]
         of_support = np.repeat(np.arange(ways), most)[kept]
@@ -127,8 +127,8 @@ def measure(features, statistics, ways, shots, draws):
         is_right = probabilities[:len(query)].argmax(axis=1) == truth
         found["right"]["default"].append(is_right.mean())
         found["small"].append(is_right[truth >= ways // 2].mean())
-        sureness["default"][0].append(probabilities[:len(query)].max(axis=1))
-        sureness["default"][1].append(is_right)
+        confidence.append(probabilities[:len(query)].max(axis=1))
+        right.append(is_right)
         known = distance[:len(query)]
         found["kept"].append((known <= threshold).mean())
         found["right_kept"].append((known[is_right] <= threshold).mean() if is_right.any() else np.nan)
@@ -136,13 +136,9 @@ def measure(features, statistics, ways, shots, draws):
             found["auroc"].append(auroc(known, distance[len(query):]))
             found["strangers_found"].append((distance[len(query):] > threshold).mean())
         for name, peer in peers.items():
-            probabilities = peer.probabilities(features.peers[support], of_support, features.peers[query])
-            is_right = probabilities.argmax(axis=1) == truth
-            found["right"][name].append(is_right.mean())
-            if name in sureness:
-                sureness[name][0].append(probabilities.max(axis=1))
-                sureness[name][1].append(is_right)
-    found["calibration_error"] = {name: calibration_error(*of) for name, of in sureness.items()}
+            answers = peer.predict(features.peers[support], of_support, features.peers[query])
+            found["right"][name].append((answers == truth).mean())
+    found["calibration_error"] = calibration_error(confidence, right)
     if most == least:
         with tempfile.TemporaryDirectory() as folder:
             store = features.write(Path(folder) / "store", rows)
@@ -150,10 +146,6 @@ def measure(features, statistics, ways, shots, draws):
                 result, = deepvoro.evaluate(store, head, shots=most, ways=ways, queries=queries, episodes=draws, threads=1, **settings)
                 found["right"][head] = list(result.episode_accuracy / 100)
     return {"queries": queries, **found}
-
-
-def calibration_text(cell):
-    return " / ".join(f"{cell['calibration_error'][name]:.1f}" for name in ("default", "LogisticRegression"))
 
 
 def described(cell):
@@ -170,11 +162,11 @@ def described(cell):
     heads = [name for name in HEADS if name in mean]
     own = max(heads, key=mean.get) if heads else None
     return (f"{mean['default']:.1f} | {peers} | " + (f"{mean[own]:.1f} {own}" if own else "–") +
-            f" | {difference:+.1f} ± {interval:.1f}, {best} | {calibration_text(cell)} | {strange}")
+            f" | {difference:+.1f} ± {interval:.1f}, {best} | {cell['calibration_error']:.1f} | {strange}")
 
 
 def table(cells):
-    head = ("accuracy % | LogisticRegression | k-NN cosine | NearestCentroid | best other head | to the best of all | calibration error %, LogisticRegression's | "
+    head = ("accuracy % | LogisticRegression | k-NN cosine | NearestCentroid | best other head | to the best of all | calibration error % | "
             "AUROC % | known kept (of right answers) / strangers found %")
     lines = [f"| pictures | ways | shots | {head} |", "|" + " --- |" * (3 + head.count("|") + 1)]
     for name, ways, shots, cell in cells:
@@ -184,14 +176,14 @@ def table(cells):
 
 def uneven_table(cells):
     lines = ["| pictures | shots of one half and of the other | accuracy % | of classes with fewer | LogisticRegression | k-NN cosine | "
-             "NearestCentroid | to the best | calibration error %, LogisticRegression's |", "|" + " --- |" * 9]
+             "NearestCentroid | to the best | calibration error % |", "|" + " --- |" * 9]
     for name, _, shots, cell in cells:
         mean = {way: 100 * np.mean(values) for way, values in cell["right"].items()}
         best = max(ways_to_answer.PEERS, key=mean.get)
         difference, interval = paired(cell["right"]["default"], cell["right"][best])
         lines.append(f"| {name} | {shots} | {mean['default']:.1f} | {100 * np.mean(cell['small']):.1f} | " +
                      " | ".join(f"{mean[way]:.1f}" for way in ways_to_answer.PEERS) +
-                     f" | {difference:+.1f} ± {interval:.1f}, {best} | {calibration_text(cell)} |")
+                     f" | {difference:+.1f} ± {interval:.1f}, {best} | {cell['calibration_error']:.1f} |")
     return "\n".join(lines)
 
 

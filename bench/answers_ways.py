@@ -57,32 +57,30 @@ class LogisticRegressionByCrossValidation:
     def __init__(self):
         self.kept = None
 
-    def probabilities(self, rows, labels, queries):
+    def predict(self, rows, labels, queries):
         rows, queries = in_their_span(rows, queries)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = LogisticRegression(C=self.kept or USUAL_STRENGTH, max_iter=300, tol=1e-3)
             if self.kept:
-                return model.fit(rows, labels).predict_proba(queries)
+                return model.fit(rows, labels).predict(queries)
             model = searched(model, {"C": STRENGTHS}, rows, labels)
             if len(rows) > MOST_ROWS_TO_SEARCH:
                 self.kept = model.C
-            return model.predict_proba(queries)
+            return model.predict(queries)
 
 
 class NearestNeighbours:
-    def probabilities(self, rows, labels, queries):
+    def predict(self, rows, labels, queries):
         most = len(rows) * (FOLDS - 1) // FOLDS
         counts = [count for count in NEIGHBOURS if count <= most]
         model = KNeighborsClassifier(1, metric="cosine", algorithm="brute", weights="distance")
-        return searched(model, {"n_neighbors": counts}, rows, labels).predict_proba(queries)
+        return searched(model, {"n_neighbors": counts}, rows, labels).predict(queries)
 
 
 class NearestMean:
-    """Has no probabilities: 1 for the answer."""
-
-    def probabilities(self, rows, labels, queries):
-        return np.eye(labels.max() + 1)[NearestCentroid().fit(rows, labels).predict(queries)]
+    def predict(self, rows, labels, queries):
+        return NearestCentroid().fit(rows, labels).predict(queries)
 
 
 PEERS = {"LogisticRegression": LogisticRegressionByCrossValidation, "k-NN cosine": NearestNeighbours, "NearestCentroid": NearestMean}

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "geometry/labelled_points.hpp"
@@ -14,9 +15,10 @@ class PointLogistic {
   explicit PointLogistic(const LabelledPoints& support);
 
   // out[k] = logit of class k
-  void scores(const double* point, std::span<double> out) const { head_.influence(point, out); }
+  void scores(const double* point, std::span<double> out) const;
 
  private:
+  std::size_t stride_;
   LogisticHead head_;
 };
 

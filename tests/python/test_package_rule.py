@@ -99,15 +99,16 @@ def test_every_number_of_the_rule(case, statistics):
 def test_every_exponent_and_strength_is_chosen_somewhere():
     """Or the tests above would not show that the others than the usual ones are right."""
     chosen = set()
-    for seed in range(12):
+    for seed, (tail, nuisance) in enumerate([(0, 0), (0, 3), (1, 0), (1, 3), (0, 0), (0, 3), (1, 0), (1, 3)]):
         random = np.random.RandomState(seed)
-        views, labels = features((6,) * 8, spread=1.0, seed=seed)
-        tail = 2.0 * (seed % 2)
-        heavy = [view * np.exp(random.normal(scale=tail, size=view.shape)).astype(np.float32) for view in views]
-        model = package.DeepVoroClassifier().fit(np.hstack(heavy), labels)
-        wanted = Rule(heavy, labels)
+        views, labels = features((6,) * 8, spread=1.0, seed=seed, signed=True)
+        shared = random.normal(size=(len(labels), 3)) @ np.random.RandomState(5).normal(size=(3, 48))
+        X = ((views[0] + nuisance * shared) * np.exp(random.normal(scale=tail, size=shared.shape))).astype(np.float32)
+        model = package.DeepVoroClassifier().fit(X, labels)
+        wanted = Rule([X], labels)
         assert (model.exponent_, model.strength_) == (wanted.exponent, wanted.strength)
         np.testing.assert_allclose(model.temperature_, wanted.temperature, rtol=RELATIVE)
+        np.testing.assert_allclose(model.decision_function(X), wanted.scores([X]), rtol=RELATIVE, atol=1e-9)
         chosen.add((model.exponent_, model.strength_))
     assert chosen == {(0.5, 1), (0.75, 1), (0.75, 0.1), (0.5, 0.1)}
 
