@@ -64,6 +64,7 @@ class DeepVoroClassifier(SupportClassifier):
     members_ : list of dict, as in a pool file; none for "ridge-vd"
     temperature_ : float
     exponent_, strength_ : of "ridge-vd", the exponent of its points, and the strength of its ridge regression
+    is_logistic_ : of "ridge-vd", whether a logistic regression decides, as it may with twenty rows of every class
     threshold_ : of "ridge-vd", the distance beyond which a row is unknown
 
     Examples
@@ -144,7 +145,7 @@ class DeepVoroClassifier(SupportClassifier):
         ridge = not self.members_
         if ridge:
             self.exponent_, self.strength_ = self._fitted.exponent, self._fitted.strength
-            self.threshold_ = self._fitted.thresholds[1]
+            self.is_logistic_, self.threshold_ = self._fitted.is_logistic, self._fitted.thresholds[1]
         if self.temperature == "loo":
             self.temperature_ = self._fitted.temperature if ridge else self._leave_one_out()
         else:

@@ -256,6 +256,12 @@ void bind_fitted(py::module_& module) {
           [](const FittedRidgeVoronoi& fitted) { return fitted.calibration().ridge_vd->strength; },
           "Of the ridge regression.")
       .def_property_readonly(
+          "is_logistic",
+          [](const FittedRidgeVoronoi& fitted) {
+            return fitted.calibration().ridge_vd->is_logistic;
+          },
+          "Whether a logistic regression decides instead of both diagrams.")
+      .def_property_readonly(
           "thresholds",
           [](const FittedRidgeVoronoi& fitted) { return fitted.calibration().thresholds; },
           "A row that is farther than this from every class is unknown: low, normal, high.")
