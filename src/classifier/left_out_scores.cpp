@@ -112,8 +112,8 @@ LeftOut leave_out(const LabelledPoints& support, const ClassLikeness::Prior& pri
     way.scores = std::move(left_out);
     const MatrixView<const double> scores = std::as_const(way.scores).view();
     if (way.is_logistic) {
-      way.temperature = best_temperature(scores, truth, {1, 0});
-      way.cost = negative_log_likelihood(scores, truth, way.temperature);
+      way.temperature = best_temperature(scores, truth, {1, kUsualTemperatureWeight});
+      way.cost = negative_log_likelihood(scores, truth, best_temperature(scores, truth, {1, 0}));
       continue;
     }
     way.temperature =

@@ -7,6 +7,7 @@ import pytest
 import rule_reference
 import safetensors
 from rule_reference import EXPONENTS, Rule
+from sklearn.datasets import load_digits
 from stores import write_store
 
 RELATIVE = 1e-5
@@ -79,7 +80,7 @@ def test_every_number_of_the_rule(case, statistics):
     model = package.DeepVoroClassifier(views=len(views), statistics=file).fit(np.hstack(views), labels)
     wanted = Rule(views, labels, known, DEVIATIONS if known else None)
     X = np.hstack(queries)
-    assert (model.exponent_, model.strength_) == (wanted.exponent, wanted.strength)
+    assert (model.exponent_, model.is_logistic_, model.strength_) == (wanted.exponent, wanted.is_logistic, wanted.strength or 1)
     scores, distances = wanted.scores(queries), wanted.distances(queries)
     if len(set(labels)) == 2:
         scores = np.diff(scores, axis=1)[:, 0]
@@ -111,6 +112,42 @@ def test_every_exponent_and_strength_is_chosen_somewhere():
         np.testing.assert_allclose(model.decision_function(X), wanted.scores([X]), rtol=RELATIVE, atol=1e-9)
         chosen.add((model.exponent_, model.strength_))
     assert chosen == {(0.5, 1), (0.75, 1), (0.75, 0.1), (0.5, 0.1)}
+
+
+def digits(each, after=0):
+    """Pictures of digits by their pixels, so many of each class, and their labels."""
+    pixels, labels = load_digits(return_X_y=True)
+    rows = np.concatenate([np.flatnonzero(labels == k)[after:after + each] for k in range(10)])
+    return pixels[rows, 1:63].astype(np.float32), labels[rows]
+
+
+def test_with_many_rows_of_each_class_logistic_regression_may_decide():
+    X, labels = digits(30)
+    queries, truth = digits(50, after=30)
+    model, wanted = package.DeepVoroClassifier().fit(X, labels), Rule([X], labels)
+    assert model.is_logistic_ and wanted.is_logistic and model.exponent_ == wanted.exponent
+    np.testing.assert_allclose(model.decision_function(queries), wanted.scores([queries]), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(model.temperature_, wanted.temperature, rtol=RELATIVE)
+    np.testing.assert_allclose(model.predict_proba(queries), wanted.probabilities([queries]), rtol=1e-4, atol=1e-12)
+    np.testing.assert_allclose(model.distances(queries), wanted.distances([queries]), rtol=RELATIVE)
+    left_out = [None] * len(labels)
+    for row, answer in zip(wanted.left_out, wanted.left_out_scores.argmax(axis=1)):
+        left_out[row] = answer
+    assert model._fitted.left_out == left_out
+    few = package.DeepVoroClassifier().fit(*digits(19))
+    assert not few.is_logistic_ and model.score(queries, truth) > few.score(queries, truth)
+
+
+def test_fit_says_that_logistic_regression_decides(deepvoro, tmp_path):
+    X, labels = digits(30)
+    store = write_store(tmp_path / "store", {"novel": (labels, {VIEWS[0]: X})}, {"novel": [f"digit-{k}" for k in range(10)]})
+    done = deepvoro("fit", store, "--out", tmp_path / "digits.dv")
+    assert done.returncode == 0 and "logistic regression decides" in done.stdout
+    answers = json.loads(deepvoro("predict", tmp_path / "digits.dv", store, "--json").stdout)
+    tensors, metadata = safetensors.read(tmp_path / "digits.dv")
+    assert json.loads(metadata["deepvoro"])["calibration"]["ridge_vd"]["logistic"]
+    wanted = Rule([tensors[VIEWS[0]].astype(np.float32)], labels).probabilities([X])  # in the order of the file, as are folds
+    np.testing.assert_allclose([list(answer["probabilities"].values()) for answer in answers], wanted, rtol=1e-4, atol=1e-12)
 
 
 def test_statistics_of_the_second_version_say_nothing_of_the_likeness_of_classes(tmp_path):
