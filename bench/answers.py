@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How good the answers of the default are, next to scikit-learn's classifiers and this program's other heads.
 
-usage: answers.py FOLDER [--draws 100] [--only NAME...] [--ways 5,20,40] [--shots 1,2,5,10,50]
+usage: answers.py FOLDER [--draws 100] [--jobs CORES] [--only NAME...] [--ways 5,20,40] [--shots 1,2,5,10,50,200]
 
 FOLDER/collections has the pictures that scripts/answers/collections.sh makes; FOLDER/stores gets their features, FOLDER/cells
 a file per cell of the table with the figures of every draw, so that a run that was stopped goes on, and FOLDER/answers.md and
@@ -14,7 +14,9 @@ import json
 import os
 import subprocess
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # set before NumPy is loaded
@@ -47,7 +49,7 @@ class Collection:
 
 COLLECTIONS = (
     Collection("birds", "resnet50"), Collection("sketches", "resnet50"), Collection("sketches", "quickdraw-conv4"),
-    Collection("clothes", "resnet50"), Collection("surfaces", "resnet50"), Collection("clipart", "resnet50", True),
+    Collection("clothes", "resnet50"), Collection("clothes-many", "quickdraw-conv4"), Collection("surfaces", "resnet50"), Collection("clipart", "resnet50", True),
     Collection("letters", "resnet50", True), Collection("birds-others", "resnet50", True),
     Collection("sketches-others", "quickdraw-conv4", True))
 
@@ -141,7 +143,7 @@ def measure(features, statistics, ways, shots, draws):
         with tempfile.TemporaryDirectory() as folder:
             store = features.write(Path(folder) / "store", rows)
             for head, settings in HEADS.items():
-                result, = deepvoro.evaluate(store, head, shots=most, ways=ways, queries=queries, episodes=draws, **settings)
+                result, = deepvoro.evaluate(store, head, shots=most, ways=ways, queries=queries, episodes=draws, threads=1, **settings)
                 found["right"][head] = list(result.episode_accuracy / 100)
     return {"queries": queries, **found}
 
@@ -185,9 +187,37 @@ def uneven_table(cells):
     return "\n".join(lines)
 
 
+def heads_table(cells):
+    lines = [f"| pictures | ways | shots | default | {' | '.join(HEADS)} |", "|" + " --- |" * (4 + len(HEADS))]
+    for name, ways, shots, cell in cells:
+        means = (f"{100 * np.mean(cell['right'][way]):.1f}" for way in ("default", *HEADS))
+        lines.append(f"| {name} | {ways} | {shots} | {' | '.join(means)} |")
+    return "\n".join(lines)
+
+
 def statistics_of(network):
     file = ROOT / "data/backbones" / f"{network}.statistics"
     return file if file.is_file() else None
+
+
+@lru_cache(1)
+def features_of(store):
+    return Features(store)
+
+
+def text_of(shots):
+    return "-".join(map(str, np.atleast_1d(shots)))
+
+
+def measured(folder, collection, ways, shots, draws):
+    """What is in the file of a cell, which is made where it is missing."""
+    file = folder / "cells" / f"{collection.name}.{ways}.{text_of(shots)}.{draws}.json"
+    if not file.is_file():
+        cell = measure(features_of(store_of(folder, collection)), statistics_of(collection.network), ways, shots, draws)
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps(cell))
+        part.rename(file)
+    return json.loads(file.read_text())
 
 
 def main():
@@ -196,30 +226,30 @@ def main():
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--only", nargs="*", help="collections such as birds-resnet50")
     parser.add_argument("--ways", default="5,20,40")
-    parser.add_argument("--shots", default="1,2,5,10,50")
+    parser.add_argument("--shots", default="1,2,5,10,50,200")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="cells that are measured at the same time")
     options = parser.parse_args()
     (options.folder / "cells").mkdir(parents=True, exist_ok=True)
     even = [(ways, shots) for ways in map(int, options.ways.split(",")) for shots in map(int, options.shots.split(","))]
+    chosen = [one for one in COLLECTIONS if (not options.only or one.name in options.only) and
+              (options.folder / "collections" / one.pictures).is_dir()]
+    for collection in chosen:
+        store_of(options.folder, collection)
+    cells = [(collection, ways, shots) for collection in chosen
+             for ways, shots in [*even, *((UNEVEN_WAYS, shots) for shots in UNEVEN_SHOTS)]]
     results = []
-    for collection in COLLECTIONS:
-        if options.only and collection.name not in options.only or not (options.folder / "collections" / collection.pictures).is_dir():
-            continue
-        features = Features(store_of(options.folder, collection))
-        for ways, shots in [*even, *((UNEVEN_WAYS, shots) for shots in UNEVEN_SHOTS)]:
-            text = "-".join(map(str, np.atleast_1d(shots)))
-            file = options.folder / "cells" / f"{collection.name}.{ways}.{text}.{options.draws}.json"
-            if not file.is_file():
-                cell = measure(features, statistics_of(collection.network), ways, shots, options.draws)
-                file.write_text(json.dumps(cell))
-            cell = json.loads(file.read_text())
-            if cell:
-                results.append((collection, ways, text, cell))
-                print(f"{collection.name} {ways}-way {text}: {described(cell)}", flush=True)
+    with ProcessPoolExecutor(options.jobs) as pool:
+        futures = [pool.submit(measured, options.folder, *cell, options.draws) for cell in cells]
+        for (collection, ways, shots), future in zip(cells, futures):
+            if cell := future.result():
+                results.append((collection, ways, text_of(shots), cell))
+                print(f"{collection.name} {ways}-way {text_of(shots)}: {described(cell)}", flush=True)
     parts = []
     for reported, title in ((False, "Development collections"), (True, "Collections that nothing was chosen on")):
-        chosen = [(one.name, ways, shots, cell) for one, ways, shots, cell in results if one.reported == reported]
-        if chosen:
-            parts += [f"{title}:", table([row for row in chosen if "-" not in row[2]]), uneven_table([row for row in chosen if "-" in row[2]])]
+        rows = [(one.name, ways, shots, cell) for one, ways, shots, cell in results if one.reported == reported]
+        if rows:
+            equal = [row for row in rows if "-" not in row[2]]
+            parts += [f"{title}, {options.draws} draws:", table(equal), uneven_table([row for row in rows if "-" in row[2]]), heads_table(equal)]
     (options.folder / "answers.md").write_text("\n\n".join(parts) + "\n")
     (options.folder / "answers.json").write_text(json.dumps(
         [{"collection": one.name, "reported": one.reported, "ways": ways, "shots": shots, **cell} for one, ways, shots, cell in results]))

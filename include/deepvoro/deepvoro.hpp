@@ -16,6 +16,7 @@
 #include "deepvoro/classifier/calibration.hpp"
 #include "deepvoro/classifier/classifier.hpp"
 #include "deepvoro/classifier/fit_method.hpp"
+#include "deepvoro/classifier/head_temperature.hpp"
 #include "deepvoro/classifier/picture_options.hpp"
 #include "deepvoro/classifier/ridge_voronoi.hpp"
 #include "deepvoro/classifier/samples.hpp"

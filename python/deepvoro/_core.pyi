@@ -166,22 +166,39 @@ class RidgeVoronoi:
     ) -> None: ...
     def influence(self, rows: NDArray[np.float32], threads: int) -> NDArray[np.float64]: ...
     def distances(self, rows: NDArray[np.float32], threads: int) -> NDArray[np.float64]: ...
+    def probabilities(self, rows: NDArray[np.float32], temperature: float, threads: int) -> NDArray[np.float64]: ...
     @property
     def temperature(self) -> float: ...
     @property
     def exponent(self) -> float: ...
     @property
+    def strength(self) -> float: ...
+    @property
+    def is_logistic(self) -> bool: ...
+    @property
     def thresholds(self) -> list[float]: ...
     @property
     def left_out(self) -> list[Optional[int]]: ...
 
+def head_temperature(
+    rows: NDArray[np.float32],
+    labels: NDArray[np.uintp],
+    classes: int,
+    method: str,
+    epochs: int = ...,
+    normalisation: str = "l2n",
+    signed: bool = False,
+    base_mean: Sequence[float] = ...,
+    threads: int = 1,
+) -> float: ...
+
 class Head:
     def __init__(
         self,
-        method: str,
         rows: NDArray[np.float32],
         labels: NDArray[np.uintp],
         classes: int,
+        method: str,
         epochs: int = ...,
         normalisation: str = "l2n",
         signed: bool = False,

@@ -63,7 +63,9 @@ class DeepVoroClassifier(SupportClassifier):
     support_, support_labels_ : the rows it was fitted on, and their labels
     members_ : list of dict, as in a pool file; none for "ridge-vd"
     temperature_ : float
-    exponent_, threshold_ : of "ridge-vd", the exponent of its points, and the distance beyond which a row is unknown
+    exponent_, strength_ : of "ridge-vd", the exponent of its points, and the strength of its ridge regression
+    is_logistic_ : of "ridge-vd", whether a logistic regression decides, as it may with twenty rows of every class
+    threshold_ : of "ridge-vd", the distance beyond which a row is unknown
 
     Examples
     --------
@@ -115,6 +117,16 @@ class DeepVoroClassifier(SupportClassifier):
             raise ValueError("distances are those of geometry 'ridge-vd' alone")
         return self._of_library("distances", X)
 
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Softmax of influence over temperature, [rows, classes].
+
+        With "ridge-vd", the temperature is lower for rows that are far nearer to a class than is usual.
+        """
+        check_is_fitted(self)
+        if self.members_:
+            return super().predict_proba(X)
+        return self._of_library("probabilities", X, self.temperature_)
+
     @property
     def _library_class(self) -> Any:
         return _core.Ensemble if "members" in self._arguments else _core.RidgeVoronoi
@@ -132,7 +144,8 @@ class DeepVoroClassifier(SupportClassifier):
     def _after_fit(self) -> None:
         ridge = not self.members_
         if ridge:
-            self.exponent_, self.threshold_ = self._fitted.exponent, self._fitted.thresholds[1]
+            self.exponent_, self.strength_ = self._fitted.exponent, self._fitted.strength
+            self.is_logistic_, self.threshold_ = self._fitted.is_logistic, self._fitted.thresholds[1]
         if self.temperature == "loo":
             self.temperature_ = self._fitted.temperature if ridge else self._leave_one_out()
         else:
@@ -208,7 +221,23 @@ class DeepVoroClassifier(SupportClassifier):
         return _core.calibrated_temperature(influence, codes.astype(np.uintp), shots.astype(np.uintp))
 
 
-class VoronoiLogisticRegression(SupportClassifier):
+class _HeadClassifier(SupportClassifier):
+    """A head of the library, whose probabilities are measured on rows that are left out."""
+
+    temperature: Union[float, str]
+    _library_class = _core.Head
+
+    def _after_fit(self) -> None:
+        if self.temperature == "loo":
+            self.temperature_ = _core.head_temperature(**self._support(), **self._arguments, threads=threads_for(self.n_jobs))
+        else:
+            self.temperature_ = positive(self.temperature)
+
+    def _softmax_temperature(self) -> float:
+        return self.temperature_
+
+
+class VoronoiLogisticRegression(_HeadClassifier):
     """Logistic regression reduced to a Voronoi diagram: biases are tied to weights, ``b_k = -|W_k|^2/4``.
 
     Rows are scaled to unit length and their square root is taken. Training is deterministic.
@@ -219,6 +248,9 @@ class VoronoiLogisticRegression(SupportClassifier):
         Steps of Adam over all rows.
     signed : bool or "auto", default "auto"
         Whether the square root is the signed one; see :class:`DeepVoroClassifier`.
+    temperature : float or "loo", default "loo"
+        Of the softmax of `predict_proba`. "loo": what makes rows most likely that are left out, a fifth at a time; a
+        usual one where no class has two rows.
     n_jobs : int, default None
         Threads for queries: None is 1, -1 all.
 
@@ -227,6 +259,7 @@ class VoronoiLogisticRegression(SupportClassifier):
     classes_, support_, support_labels_ : as of :class:`DeepVoroClassifier`
     coef_, intercept_ : W [classes, features] and b [classes], on prepared rows
     centers_ : ``coef_ / 2``, the centers of the Voronoi diagram
+    temperature_ : float
 
     Examples
     --------
@@ -238,12 +271,17 @@ class VoronoiLogisticRegression(SupportClassifier):
     True
     """
 
-    def __init__(self, epochs: int = 20, signed: Union[bool, str] = "auto", n_jobs: Optional[int] = None):
+    def __init__(
+        self,
+        epochs: int = 20,
+        signed: Union[bool, str] = "auto",
+        temperature: Union[float, str] = "loo",
+        n_jobs: Optional[int] = None,
+    ):
         self.epochs = epochs
         self.signed = signed
+        self.temperature = temperature
         self.n_jobs = n_jobs
-
-    _library_class = _core.Head
 
     def _library_arguments(self) -> dict[str, Any]:
         if not isinstance(self.epochs, Integral) or self.epochs < 1:
@@ -252,11 +290,12 @@ class VoronoiLogisticRegression(SupportClassifier):
         return {"method": "voronoi-lr", "epochs": int(self.epochs), "signed": signed}
 
     def _after_fit(self) -> None:
+        super()._after_fit()
         self.coef_, self.intercept_ = self._fitted.weights
         self.centers_ = self.coef_ / 2
 
 
-class SimpleShotClassifier(SupportClassifier):
+class SimpleShotClassifier(_HeadClassifier):
     """Nearest class mean after a normalisation (SimpleShot).
 
     Parameters
@@ -265,14 +304,15 @@ class SimpleShotClassifier(SupportClassifier):
         Rows as they are; of unit length; less `base_mean`, then of unit length.
     base_mean : array [features], default None
         Mean of the rows of base classes, for "cl2n".
-    temperature : float, default 1
-        Of the softmax of minus the distances in `predict_proba`.
+    temperature : float or "loo", default "loo"
+        Of the softmax of minus the distances in `predict_proba`; see :class:`VoronoiLogisticRegression`.
     n_jobs : int, default None
         Threads for queries: None is 1, -1 all.
 
     Attributes
     ----------
     classes_, support_, support_labels_ : as of :class:`DeepVoroClassifier`
+    temperature_ : float
 
     Examples
     --------
@@ -286,7 +326,7 @@ class SimpleShotClassifier(SupportClassifier):
         self,
         normalisation: str = "l2n",
         base_mean: Optional[ArrayLike] = None,
-        temperature: float = 1.0,
+        temperature: Union[float, str] = "loo",
         n_jobs: Optional[int] = None,
     ):
         self.normalisation = normalisation
@@ -294,16 +334,11 @@ class SimpleShotClassifier(SupportClassifier):
         self.temperature = temperature
         self.n_jobs = n_jobs
 
-    _library_class = _core.Head
-
     def _library_arguments(self) -> dict[str, Any]:
         if self.normalisation == "cl2n" and self.base_mean is None:
             raise ValueError("normalisation 'cl2n' needs base_mean, the mean of the rows of base classes")
         mean = [] if self.base_mean is None else np.asarray(self.base_mean, dtype=np.float64).tolist()
         return {"method": "simpleshot", "normalisation": self.normalisation, "base_mean": mean}
-
-    def _softmax_temperature(self) -> float:
-        return positive(self.temperature)
 
 
 def _distinct(members: list[dict[str, Any]], keys: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -88,9 +88,11 @@ class SupportClassifier(ClassifierMixin, BaseEstimator):
         """What the library's object is made of, besides the support."""
         raise NotImplementedError
 
+    def _support(self) -> dict[str, Any]:
+        return {"rows": self.support_, "labels": self._codes.astype(np.uintp), "classes": len(self.classes_)}
+
     def _fit_library(self) -> Any:
-        labels = self._codes.astype(np.uintp)
-        return self._library_class(rows=self.support_, labels=labels, classes=len(self.classes_), **self._arguments)
+        return self._library_class(**self._support(), **self._arguments)
 
     def _after_fit(self) -> None:
         pass
@@ -101,11 +103,11 @@ class SupportClassifier(ClassifierMixin, BaseEstimator):
     def _influence(self, X: ArrayLike) -> NDArray[np.float64]:
         return self._of_library("influence", X)
 
-    def _of_library(self, what: str, X: ArrayLike) -> NDArray[np.float64]:
+    def _of_library(self, what: str, X: ArrayLike, *arguments: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         rows = _validate(self, X, dtype=np.float32, reset=False)
         try:
-            return getattr(self._fitted, what)(contiguous(rows), threads_for(self.n_jobs))
+            return getattr(self._fitted, what)(contiguous(rows), *arguments, threads_for(self.n_jobs))
         except _core.Error as error:
             if error.code != "negative_features":
                 raise

@@ -24,7 +24,7 @@ import make_pictures as quickdraw  # noqa: E402
 
 LARGEST_SIDE = 256  # more than any network here sees
 SKETCH_CLASSES, SKETCHES = 48, 60
-CLOTHES = 80
+CLOTHES, MANY_CLOTHES = 80, 220
 SURFACES, CROPS_PER_SIDE, SURFACES_PER_KIND = 60, 4, 4
 CLIPART_MOST = 30
 CLIPART_LEAST_BYTES, CLIPART_MOST_PIXELS = 1024, 16_000_000  # smaller files are empty sheets, larger ones posters
@@ -89,11 +89,11 @@ def idx_values(path):
     return np.frombuffer(data, np.uint8, offset=4 + 4 * data[3]).reshape(sides)
 
 
-def clothes(fetched, folder):
+def clothes(fetched, folder, count):
     source = fetched / "dataset-fashion-mnist" / "usr/share/datasets/fashion-mnist"
     pictures, labels = idx_values(source / "t10k-images-idx3-ubyte.gz"), idx_values(source / "t10k-labels-idx1-ubyte.gz")
     for label, name in enumerate(FASHION):
-        for number, grey in enumerate(pictures[labels == label][:CLOTHES]):
+        for number, grey in enumerate(pictures[labels == label][:count]):
             save(Image.fromarray(np.pad(grey, 2)), folder / name / f"{number:03}.png")  # views cut off the outer eighth
 
 
@@ -168,7 +168,8 @@ MAKERS = {
     "birds-others": lambda fetched, folder: birds(fetched, folder, "novel", BIRDS_OF_OTHER_SPECIES),
     "sketches": lambda fetched, folder: sketches(fetched, folder, "val"),
     "sketches-others": lambda fetched, folder: sketches(fetched, folder, "novel"),
-    "clothes": clothes,
+    "clothes": lambda fetched, folder: clothes(fetched, folder, CLOTHES),
+    "clothes-many": lambda fetched, folder: clothes(fetched, folder, MANY_CLOTHES),
     "surfaces": surfaces,
     "clipart": clipart,
     "letters": letters,

@@ -113,7 +113,7 @@ Calibration calibrated(const FittedEnsemble& ensemble, const Pool& pool,
   return calibration;
 }
 
-Prediction prediction_of(std::vector<double> influence, double distance,
+Prediction prediction_of(std::vector<double> influence, double temperature, double distance,
                          const Calibration& calibration) {
   Prediction prediction{.query = 0,
                         .label = cell_of(influence),
@@ -123,7 +123,7 @@ Prediction prediction_of(std::vector<double> influence, double distance,
                         .probabilities = {}};
   prediction.influence = std::move(influence);
   prediction.probabilities.resize(prediction.influence.size());
-  probabilities(prediction.influence, calibration.temperature, prediction.probabilities);
+  probabilities(prediction.influence, temperature, prediction.probabilities);
   return prediction;
 }
 
@@ -213,21 +213,21 @@ std::vector<Prediction> Classifier::State::predict(std::span<const MatrixView<co
   if (const auto* rule = std::get_if<RidgeVoronoi>(&fitted)) {
     const std::vector<RidgeVoronoi::Answer> answers = rule->ask(queries, threads);
     std::ranges::transform(answers, predictions.begin(), [&](const RidgeVoronoi::Answer& answer) {
-      return prediction_of(answer.scores(), answer.distance(), calibration);
+      return prediction_of(answer.scores(), answer.temperature, answer.distance(), calibration);
     });
     return predictions;
   }
   const Matrix<double> influence =
       influences(std::get<FittedEnsemble>(fitted), pool.size(), queries, threads);
   constexpr std::size_t rows_at_once = 16;
-  parallel_for(
-      threads, predictions.size(), rows_at_once, [&](std::size_t begin, std::size_t end, unsigned) {
-        for (std::size_t q = begin; q < end; ++q) {
-          const std::span<const double> row = influence.view()[q];
-          predictions[q] =
-              prediction_of({row.begin(), row.end()}, -*std::ranges::max_element(row), calibration);
-        }
-      });
+  parallel_for(threads, predictions.size(), rows_at_once,
+               [&](std::size_t begin, std::size_t end, unsigned) {
+                 for (std::size_t q = begin; q < end; ++q) {
+                   const std::span<const double> row = influence.view()[q];
+                   predictions[q] = prediction_of({row.begin(), row.end()}, calibration.temperature,
+                                                  -*std::ranges::max_element(row), calibration);
+                 }
+               });
   return predictions;
 }
 

@@ -33,9 +33,12 @@ constexpr const char* kDescriptionKey = "deepvoro";
 constexpr const char* kHashKey = "sha256";
 constexpr const char* kStatisticsKey = "statistics";
 constexpr const char* kVersionKey = "version";
-constexpr std::size_t kVersion = 2;
-// What the first version had: one method, and less in its calibration, which follows from the rest.
-constexpr std::size_t kOldVersion = 1;
+constexpr std::size_t kVersion = 3;
+// Other methods than ridge-vd are as they are now.
+constexpr std::size_t kSecondVersion = 2;
+// One method, and less in its calibration, which follows from the rest.
+constexpr std::size_t kFirstVersion = 1;
+constexpr const char* kChoiceKey = "ridge_vd";
 
 // No view begins with a point.
 std::string statistics_tensor(const std::string& array) {
@@ -66,10 +69,12 @@ ordered_json describe(const Calibration& calibration) {
   ordered_json description{{"temperature", calibration.temperature},
                            {"thresholds", calibration.thresholds},
                            {"left_out", left_out}};
-  if (calibration.exponent > 0) {
-    description["exponent"] = calibration.exponent;
-    description["gain_of_smaller_exponent"] = calibration.gain_of_smaller_exponent;
-  }
+  if (const auto& choice = calibration.ridge_vd)
+    description[kChoiceKey] = {{"exponent", choice->exponent},
+                               {"strength", choice->strength},
+                               {"logistic", choice->is_logistic},
+                               {"usual_variance", choice->usual_variance},
+                               {"gain", choice->gain}};
   return description;
 }
 
@@ -97,11 +102,24 @@ ordered_json describe(const NamedSamples& support, const ClassifierOptions& opti
   return description;
 }
 
+double above_zero(const JsonFields& fields, const char* key) {
+  const double value = fields.number(key);
+  if (!(value > 0)) fields.fail(key, "must be above 0");
+  return value;
+}
+
+RidgeVoronoiChoice read_choice(const JsonFields& fields) {
+  return {.exponent = above_zero(fields, "exponent"),
+          .strength = above_zero(fields, "strength"),
+          .is_logistic = fields.flag("logistic"),
+          .usual_variance = above_zero(fields, "usual_variance"),
+          .gain = fields.number("gain")};
+}
+
 Calibration read_calibration(const JsonFields& fields, FitMethod method, std::size_t samples,
                              std::size_t classes) {
   Calibration calibration{
-      .temperature = fields.number("temperature"), .thresholds = {}, .left_out = {}};
-  if (!(calibration.temperature > 0)) fields.fail("temperature", "must be above 0");
+      .temperature = above_zero(fields, "temperature"), .thresholds = {}, .left_out = {}};
   const json& thresholds = fields.list("thresholds");
   if (thresholds.size() != calibration.thresholds.size() ||
       !std::ranges::all_of(thresholds, [](const json& value) { return value.is_number(); }))
@@ -115,10 +133,7 @@ Calibration read_calibration(const JsonFields& fields, FitMethod method, std::si
   }
   if (calibration.left_out.size() != samples)
     fields.fail("left_out", "must have an entry for each sample");
-  if (method == FitMethod::ridge_vd) {
-    calibration.exponent = fields.number("exponent");
-    calibration.gain_of_smaller_exponent = fields.number("gain_of_smaller_exponent");
-  }
+  if (method == FitMethod::ridge_vd) calibration.ridge_vd = read_choice(fields.object(kChoiceKey));
   return calibration;
 }
 
@@ -142,11 +157,11 @@ class Reader {
       throw data_error(fmt::format("{}: is a .safetensors file of another kind", where_));
     const JsonFields fields(description_, where_);
     const std::size_t version = fields.whole(kVersionKey, 0);
-    if (version != kVersion && version != kOldVersion)
+    if (version < kFirstVersion || version > kVersion)
       fields.fail(kVersionKey,
-                  fmt::format("must be {} or {}, which this program reads; fit it again",
-                              kOldVersion, kVersion));
-    is_outdated_ = version == kOldVersion && description_.contains(kStatisticsKey);
+                  fmt::format("must be {} to {}, which this program reads; fit it again",
+                              kFirstVersion, kVersion));
+    is_outdated_ = version == kFirstVersion && description_.contains(kStatisticsKey);
     if (is_outdated_) return;
     options_.views = texts(fields, "views");
     read_tensors(fields.whole("dim", 1), description->second);
@@ -156,11 +171,12 @@ class Reader {
     options_.origin = {origin.text("backbone"), origin.text("sha256"),
                        description_["origin"].value("description", json::object()).dump()};
     read_classes(fields);
-    if (version == kOldVersion) {
+    if (version == kFirstVersion) {
       options_.method = FitMethod::deepvoro;
       return;
     }
     options_.method = fit_method_named(fields.text("method"));
+    if (version == kSecondVersion && options_.method == FitMethod::ridge_vd) return;
     calibration_ = read_calibration(fields.object("calibration"), *options_.method,
                                     samples_.labels.size(), samples_.classes.size());
   }

@@ -48,14 +48,18 @@ void explain_members(const Pool& pool, const SpaceProvider& spaces, const Viewed
   }
 }
 
-// What both diagrams say, what each view alone would say, and how far samples are as points.
+// What the diagrams say, what each view alone would say, and how far samples are as points.
 void explain_points(const RidgeVoronoi& rule, std::span<const std::span<const float>> query,
                     const NamedSamples& support, const std::vector<std::string>& views,
                     Explanation& explanation, std::vector<double>& distances) {
   const RidgeVoronoi::Answer answer = rule.ask(query);
-  add_opinion("ridge", answer.ridge, explanation.geometries);
-  add_opinion("vd", answer.nearness, explanation.geometries);
-  add_opinion(Transform{.lambda = rule.calibration().exponent, .is_signed = true}.id(),
+  if (answer.logistic.empty()) {
+    add_opinion("ridge", answer.ridge, explanation.geometries);
+    add_opinion("vd", answer.nearness, explanation.geometries);
+  } else {
+    add_opinion("logistic", answer.logistic, explanation.geometries);
+  }
+  add_opinion(Transform{.lambda = rule.calibration().ridge_vd->exponent, .is_signed = true}.id(),
               answer.scores(), explanation.transformations);
   for (std::size_t v = 0; v < views.size(); ++v) {
     const std::vector<std::span<const float>> alone(views.size(), query[v]);

@@ -32,6 +32,10 @@ void represent(const Representation& representation, ViewRows views, std::size_t
 
 }  // namespace
 
+double center_share(std::size_t classes) {
+  return static_cast<double>(classes) / (static_cast<double>(classes) + kHalfCentred);
+}
+
 Matrix<double> represented(const Representation& representation, ViewRows views, unsigned threads) {
   Matrix<double> samples(views.front().rows(), views.front().cols());
   constexpr std::size_t rows_at_once = 8;
@@ -66,8 +70,7 @@ void PointSpace::fit(Matrix<double>& samples, std::span<const std::size_t> label
     kernels::mean(kernels::active(), of_class.data(), of_class.size(), mean.size(), mean.data());
     kernels::accumulate(kernels::active(), mean.data(), mean.size(), center_.data());
   }
-  // That is, of the mean of the classes the part classes/(classes + 5).
-  for (double& value : center_) value /= static_cast<double>(classes) + kHalfCentred;
+  for (double& value : center_) value *= center_share(classes) / static_cast<double>(classes);
   for (std::size_t i = 0; i < samples.rows(); ++i) centre(samples.row(i));
 }
 

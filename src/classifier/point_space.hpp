@@ -22,6 +22,9 @@ using ViewRows = std::span<const MatrixView<const float>>;
 [[nodiscard]] std::vector<double> represented(const Representation& representation, ViewRows views,
                                               std::size_t row);
 
+// The part of the mean of so many classes that is taken off points.
+[[nodiscard]] double center_share(std::size_t classes);
+
 // Represented samples as points of unit length around the classes of a support: made even by what
 // is known of the network, and centred.
 class PointSpace {

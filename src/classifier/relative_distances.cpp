@@ -4,8 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include "deepvoro/core/parallel.hpp"
+#include "point_space.hpp"
 
 namespace deepvoro {
 namespace {
@@ -14,15 +16,24 @@ namespace {
 constexpr double kPlainWeight = 0.5;
 constexpr double kPlainHalf = 4;
 
-// Known queries that may be lost, for each strictness.
-constexpr std::array<double, kStrictnesses.size()> kLosses{0.02, 0.07, 0.2};
+// The variance of samples around the mean of their class before any are seen, where the mean of the
+// network is still in points.
+constexpr double kUsualPlainVariance = 0.42;
+
+// Known queries that may be lost, for each strictness: where nothing but what is usual tells, and
+// where left-out samples do.
+struct Loss {
+  double usual;
+  double left_out;
+};
+constexpr std::array<Loss, kStrictnesses.size()> kLosses{{{0.01, 0.02}, {0.04, 0.07}, {0.12, 0.2}}};
 
 // Where the threshold is looked for, as far as it does not come from left-out samples.
 constexpr double kLeastThreshold = 0.6;
-constexpr double kMostThreshold = 1.6;
-// The deviation of the distances of known samples, and that of their scale where nothing is known
-// of it.
-constexpr double kDeviation = 0.15;
+constexpr double kMostThreshold = 2;
+// The deviation of the distances of known samples in units of that of products of points of
+// different classes, and that of their scale where nothing is known of it.
+constexpr double kDeviations = 2;
 constexpr double kScaleDeviation = 0.08;
 constexpr double kScaleWeight = 4;
 // As many left-out samples as what is usual counts for.
@@ -46,21 +57,18 @@ struct SupportDistances {
   std::vector<double> left_out;
   // Of all, from the nearest class that is not their own; empty where there is but one.
   std::vector<double> strangers;
-  double degrees = 0;  // samples less classes
+  double deviation = 0;  // of known samples from a distance of 1
 };
 
 // The smallest threshold that loses no more than `loss`: known samples lie around 1, and one that
 // is beyond the threshold is lost only where no other class is near.
 double usual_threshold(const SupportDistances& support, double loss) {
-  const double deviation =
-      std::sqrt(kDeviation * kDeviation + kScaleDeviation * kScaleDeviation * kScaleWeight /
-                                              (kScaleWeight + support.degrees));
   const auto lost = [&](double threshold) {
     double share = 1;
     if (const std::vector<double>& all = support.strangers; !all.empty())
       share = static_cast<double>(all.end() - std::ranges::upper_bound(all, threshold)) /
               static_cast<double>(all.size());
-    return normal_tail((threshold - 1) / deviation) * share;
+    return normal_tail((threshold - 1) / support.deviation) * share;
   };
   double low = kLeastThreshold;
   double high = kMostThreshold;
@@ -73,18 +81,19 @@ double usual_threshold(const SupportDistances& support, double loss) {
   return high;
 }
 
-double threshold_of(const SupportDistances& support, double loss) {
-  const double usual = usual_threshold(support, loss);
+double threshold_of(const SupportDistances& support, const Loss& loss) {
+  const double usual = usual_threshold(support, loss.usual);
   if (support.left_out.empty()) return usual;
   const auto count = static_cast<double>(support.left_out.size());
-  return (kUsualThresholdWeight * usual + count * quantile(support.left_out, 1 - loss)) /
+  return (kUsualThresholdWeight * usual + count * quantile(support.left_out, 1 - loss.left_out)) /
          (kUsualThresholdWeight + count);
 }
 
 }  // namespace
 
-RelativeDistances::RelativeDistances(const LabelledPoints& points, const LabelledPoints& plain)
-    : means_(points, kUsualVariance), plain_means_(plain, kUsualPlainVariance) {
+RelativeDistances::RelativeDistances(const LabelledPoints& points, const LabelledPoints& plain,
+                                     double usual_variance)
+    : means_(points, usual_variance), plain_means_(plain, kUsualPlainVariance) {
   const auto degrees = static_cast<double>(points.labels.size() - points.classes);
   plain_weight_ = kPlainWeight * degrees / (degrees + kPlainHalf);
 }
@@ -112,11 +121,26 @@ double RelativeDistances::without(const PointPair& sample, std::size_t label) co
   return mixed(distance, plain_means_.relative_distance(label, squared[label] * farther, n - 1));
 }
 
+// How far a support sample would be from the nearest other class if it were in none. A sample of
+// the support is in the center that is taken off all points, which makes it less like other
+// classes.
+double RelativeDistances::stranger(std::span<const double> distances, std::size_t label) const {
+  const double nearer = 2 * center_share(distances.size()) / static_cast<double>(distances.size());
+  double nearest = std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < distances.size(); ++k)
+    if (k != label)
+      nearest =
+          std::min(nearest, distances[k] - means_.relative_distance(k, nearer, means_.count(k)) /
+                                               (1 + plain_weight_));
+  return nearest;
+}
+
 std::array<double, kStrictnesses.size()> RelativeDistances::thresholds(const LabelledPoints& points,
                                                                        const LabelledPoints& plain,
+                                                                       double likeness_deviation,
                                                                        unsigned threads) const {
   const std::span<const std::size_t> labels = points.labels;
-  std::vector<double> others(labels.size());
+  std::vector<double> strangers(labels.size());
   std::vector<double> nearest(labels.size());
   constexpr std::size_t samples_at_once = 8;
   parallel_for(threads, labels.size(), samples_at_once,
@@ -124,23 +148,27 @@ std::array<double, kStrictnesses.size()> RelativeDistances::thresholds(const Lab
                  for (std::size_t i = begin; i < end; ++i) {
                    const PointPair sample{points.points[i], plain.points[i]};
                    std::vector<double> distances = of(sample);
-                   distances[labels[i]] = std::numeric_limits<double>::infinity();
-                   others[i] = *std::ranges::min_element(distances);
-                   if (means_.count(labels[i]) > 1)
-                     nearest[i] = std::min(others[i], without(sample, labels[i]));
+                   strangers[i] = stranger(distances, labels[i]);
+                   if (means_.count(labels[i]) < 2) continue;
+                   distances[labels[i]] = without(sample, labels[i]);
+                   nearest[i] = *std::ranges::min_element(distances);
                  }
                });
+  const double of_samples = kDeviations * likeness_deviation;
+  const auto degrees = static_cast<double>(labels.size() - points.classes);
   SupportDistances support{.left_out = {},
                            .strangers = {},
-                           .degrees = static_cast<double>(labels.size() - points.classes)};
+                           .deviation = std::sqrt(of_samples * of_samples +
+                                                  kScaleDeviation * kScaleDeviation * kScaleWeight /
+                                                      (kScaleWeight + degrees))};
   for (std::size_t i = 0; i < labels.size(); ++i)
     if (means_.count(labels[i]) > 1) support.left_out.push_back(nearest[i]);
-  if (points.classes > 1) support.strangers = others;
+  if (points.classes > 1) support.strangers = std::move(strangers);
   std::ranges::sort(support.left_out);
   std::ranges::sort(support.strangers);
   std::array<double, kStrictnesses.size()> found{};
   std::ranges::transform(kLosses, found.begin(),
-                         [&](double loss) { return threshold_of(support, loss); });
+                         [&](const Loss& loss) { return threshold_of(support, loss); });
   return found;
 }
 

@@ -16,14 +16,15 @@
 #include "geometry/ridge.hpp"
 #include "heads/class_means.hpp"
 #include "kernels/kernels.hpp"
-#include "left_out_folds.hpp"
+#include "left_out_scores.hpp"
+#include "point_logistic.hpp"
 #include "point_space.hpp"
 #include "relative_distances.hpp"
 
 namespace deepvoro {
 namespace {
 
-// The smaller exponent has to be better by this much, because it seldom is.
+// Another exponent or strength has to be better by this much, because it seldom is.
 constexpr double kLeastGain = 1.5;
 
 void check_support(const ViewedSamples& support, const BackboneStatistics* statistics) {
@@ -44,31 +45,52 @@ std::vector<const double*> pointers_to(const Matrix<double>& points) {
   return pointers;
 }
 
-Calibration chosen_by_leaving_out(const ViewedSamples& support,
-                                  const BackboneStatistics* statistics, unsigned threads) {
-  Calibration best;
+ClassLikeness::Prior likeness_before(double exponent, const BackboneStatistics* statistics) {
+  if (statistics == nullptr) return {};
+  const auto place = std::ranges::find(kPointExponents, exponent) - kPointExponents.begin();
+  const auto& measured = statistics->likeness_deviations[static_cast<std::size_t>(place)];
+  if (!measured) return {};
+  constexpr double pairs = 10;
+  return {*measured, pairs};
+}
+
+// All that leaving out samples tells.
+struct Chosen {
+  Calibration calibration;
+  std::optional<double> likeness_deviation;  // nothing where thresholds are known
+};
+
+Chosen chosen_by_leaving_out(const ViewedSamples& support, const BackboneStatistics* statistics,
+                             unsigned threads) {
+  Chosen chosen;
+  Calibration& best = chosen.calibration;
   best.left_out.resize(support.labels.size());
   double cost_of_usual = 0;
+  double least_cost = 0;
   for (const double exponent : kPointExponents) {
     Matrix<double> points = represented(Representation(exponent), support.rows, threads);
     PointSpace(exponent, statistics).fit(points, support.labels, support.classes);
     const std::vector<const double*> pointers = pointers_to(points);
-    const LeftOutScores left_out =
-        leave_out({pointers, support.labels, support.classes, points.cols()}, kUsualVariance,
-                  statistics == nullptr ? kUsualTemperature : statistics->temperature, threads);
-    const bool is_usual = exponent == kPointExponents.front();
-    if (is_usual)
-      cost_of_usual = left_out.cost;
-    else
-      best.gain_of_smaller_exponent = cost_of_usual - left_out.cost;
-    if (!is_usual && !(best.gain_of_smaller_exponent > kLeastGain)) continue;
-    best.exponent = exponent;
-    best.temperature = left_out.temperature;
-    for (std::size_t row = 0; row < left_out.samples.size(); ++row)
-      best.left_out[left_out.samples[row]] = cell_of(left_out.scores.view()[row]);
+    const LeftOut left_out = leave_out({pointers, support.labels, support.classes, points.cols()},
+                                       likeness_before(exponent, statistics), threads);
+    for (const LeftOutScores& one : left_out.ways) {
+      const bool is_usual = !best.ridge_vd;
+      if (is_usual) cost_of_usual = one.cost;
+      if (!is_usual && !(least_cost - one.cost > kLeastGain)) continue;
+      least_cost = one.cost;
+      best.ridge_vd = {.exponent = exponent,
+                       .strength = one.strength,
+                       .is_logistic = one.is_logistic,
+                       .usual_variance = left_out.likeness.usual_variance(),
+                       .gain = cost_of_usual - one.cost};
+      best.temperature = one.temperature;
+      chosen.likeness_deviation = left_out.likeness.deviation;
+      for (std::size_t row = 0; row < left_out.samples.size(); ++row)
+        best.left_out[left_out.samples[row]] = cell_of(one.scores.view()[row]);
+    }
     if (left_out.samples.empty()) break;  // nothing speaks for the other one
   }
-  return best;
+  return chosen;
 }
 
 std::vector<MatrixView<const float>> as_rows(std::span<const std::span<const float>> query) {
@@ -102,9 +124,17 @@ struct RidgeVoronoi::State {
     const ClassMeans& means = distances.means();
     Answer answer{.ridge = std::vector<double>(means.classes()),
                   .nearness = std::vector<double>(means.classes()),
+                  .logistic = {},
                   .distances = distances.of({point.data(), plain.data()})};
     if (ridge) ridge->scores(point.data(), answer.ridge);
     means.squared_distances(point.data(), answer.nearness);
+    answer.temperature = calibration.temperature;
+    if (logistic) {
+      answer.logistic.resize(means.classes());
+      logistic->scores(point.data(), answer.logistic);
+    } else {
+      answer.temperature *= means.temperature_factor(answer.nearness);
+    }
     for (std::size_t k = 0; k < means.classes(); ++k)
       answer.nearness[k] = means.nearness(k, answer.nearness[k]);
     return answer;
@@ -118,10 +148,12 @@ struct RidgeVoronoi::State {
   PointSpace space;
   PlainSpace plain_space;
   RelativeDistances distances;
-  std::optional<BalancedRidge> ridge;  // where there are several classes
+  std::optional<BalancedRidge> ridge;     // where there are several classes
+  std::optional<PointLogistic> logistic;  // where it decides instead
 };
 
 std::vector<double> RidgeVoronoi::Answer::scores() const {
+  if (!logistic.empty()) return logistic;
   std::vector<double> sums(ridge.size());
   std::ranges::transform(ridge, nearness, sums.begin(), std::plus{});
   return sums;
@@ -134,12 +166,14 @@ double RidgeVoronoi::Answer::distance() const {
 RidgeVoronoi::RidgeVoronoi(const ViewedSamples& support, const BackboneStatistics* statistics,
                            unsigned threads, std::optional<Calibration> known) {
   check_support(support, statistics);
-  const bool is_new = !known;
-  Calibration calibration =
-      is_new ? chosen_by_leaving_out(support, statistics, threads) : *std::move(known);
-  const Representation representation(calibration.exponent);
+  Chosen chosen =
+      known ? Chosen{*std::move(known), {}} : chosen_by_leaving_out(support, statistics, threads);
+  Calibration& calibration = chosen.calibration;
+  if (!calibration.ridge_vd) throw usage_error("the calibration is that of another method");
+  const RidgeVoronoiChoice& choice = *calibration.ridge_vd;
+  const Representation representation(choice.exponent);
   const Representation plain_representation(kPointExponents.front());
-  PointSpace space(calibration.exponent, statistics);
+  PointSpace space(choice.exponent, statistics);
   PlainSpace plain_space(statistics);
   Matrix<double> points = represented(representation, support.rows, threads);
   Matrix<double> plain_points = represented(plain_representation, support.rows, threads);
@@ -150,14 +184,20 @@ RidgeVoronoi::RidgeVoronoi(const ViewedSamples& support, const BackboneStatistic
   const std::vector<const double*> plain_pointers = pointers_to(plain_points);
   const LabelledPoints labelled{pointers, support.labels, support.classes, points.cols()};
   const LabelledPoints plain{plain_pointers, support.labels, support.classes, points.cols()};
-  RelativeDistances distances(labelled, plain);
-  if (is_new) calibration.thresholds = distances.thresholds(labelled, plain, threads);
+  RelativeDistances distances(labelled, plain, choice.usual_variance);
+  if (chosen.likeness_deviation)
+    calibration.thresholds =
+        distances.thresholds(labelled, plain, *chosen.likeness_deviation, threads);
   std::optional<BalancedRidge> ridge;
-  if (support.classes > 1) ridge.emplace(labelled, threads);
+  std::optional<PointLogistic> logistic;
+  if (choice.is_logistic)
+    logistic.emplace(labelled);
+  else if (support.classes > 1)
+    ridge.emplace(labelled, choice.strength, threads);
   state_ = std::make_shared<const State>(
       State{support.rows.size(), points.cols(), std::move(calibration), representation,
             plain_representation, std::move(space), std::move(plain_space), std::move(distances),
-            std::move(ridge)});
+            std::move(ridge), std::move(logistic)});
 }
 
 std::size_t RidgeVoronoi::classes() const {

@@ -77,10 +77,10 @@ void AnswerRows::add(const std::string& file, const Prediction& prediction) {
   std::string row =
       csv_field(file) + "," + csv_field(answer(prediction)) + "," + csv_field(nearest);
   for (const std::size_t k : shown)
-    row += fmt::format(",{},{}", csv_field(classes[k]), prediction.probabilities[k]);
+    row += fmt::format(",{},{:.6g}", csv_field(classes[k]), prediction.probabilities[k]);
   if (!form_.top)
     for (const double probability : prediction.probabilities)
-      row += fmt::format(",{}", probability);
+      row += fmt::format(",{:.6g}", probability);
   write(row + ",");
 }
 

@@ -71,9 +71,12 @@ std::string method_text(const Classifier& classifier) {
           : fmt::format("the {} views of a picture are one point", classifier.views().size());
   const BackboneStatistics* statistics = classifier.statistics();
   return fmt::format(
-      "ridge-vd: {}; a ridge regression, in which every class counts the same, and the nearest "
-      "class mean decide together\n{}",
-      views,
+      "ridge-vd: {}; {}\n{}", views,
+      classifier.calibration().ridge_vd->is_logistic
+          ? "with so many pictures per class a logistic regression decides, because it does better "
+            "on left-out pictures than class means do"
+          : "a ridge regression, in which every class counts the same, and the nearest class mean "
+            "decide together",
       statistics == nullptr
           ? "without statistics of the network, which would make it a little better ('deepvoro "
             "backbone statistics --help')"
@@ -81,18 +84,14 @@ std::string method_text(const Classifier& classifier) {
                         statistics->samples, statistics->classes));
 }
 
-std::string exponent_text(const Calibration& calibration) {
-  const double gain = calibration.gain_of_smaller_exponent;
-  if (calibration.exponent == kPointExponents.front())
-    return gain == 0 ? fmt::format("exponent {}, the usual one", calibration.exponent)
-                     : fmt::format(
-                           "exponent {}, because {} does not make left-out pictures clearly "
-                           "more likely (log-likelihood {:+.1f})",
-                           calibration.exponent, kPointExponents.back(), gain);
+std::string choice_text(const RidgeVoronoiChoice& choice) {
+  const std::string values =
+      fmt::format("exponent {}{}", choice.exponent,
+                  choice.is_logistic ? "" : fmt::format(", ridge strength {}", choice.strength));
+  if (choice.gain == 0) return values + ": the usual ones";
   return fmt::format(
-      "exponent {}, because it makes left-out pictures more likely than {} (log-likelihood "
-      "{:+.1f})",
-      calibration.exponent, kPointExponents.front(), gain);
+      "{}: left-out pictures are more likely than by the usual ones (log-likelihood {:+.1f})",
+      values, choice.gain);
 }
 
 // Classes by how many of their left-out pictures were right, the worst first.
@@ -142,13 +141,11 @@ void print_left_out(const Classifier& classifier) {
 
 void print_chosen(const Classifier& classifier) {
   const Calibration& calibration = classifier.calibration();
-  if (classifier.method() == FitMethod::ridge_vd) fmt::print("{}\n", exponent_text(calibration));
+  if (calibration.ridge_vd) fmt::print("{}\n", choice_text(*calibration.ridge_vd));
   if (!rejects(calibration.threshold())) return;
   fmt::print("temperature {:.4g}, unknown beyond a distance of {:.4g}{}\n", calibration.temperature,
              calibration.threshold(),
-             classifier.method() == FitMethod::ridge_vd
-                 ? ", where 1 is typical of pictures of a class"
-                 : "");
+             calibration.ridge_vd ? ", where 1 is typical of pictures of a class" : "");
 }
 
 }  // namespace

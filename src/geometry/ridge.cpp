@@ -31,40 +31,77 @@ Dense targets_of(std::span<const std::size_t> labels, std::size_t classes) {
   return targets;
 }
 
-// What the regression is in terms of products of points.
-struct Dual {
-  Eigen::VectorXd shares;
-  Eigen::VectorXd with_mean;  // products of each point with the weighted mean
-  double mean_squared = 0;    // product of the weighted mean with itself
-  Dense factors;              // [points x classes]
-};
-
-Dual solved(const Dense& products, std::span<const std::size_t> labels, std::size_t classes) {
-  fix_block_sizes();
-  const Index n = products.rows();
-  Dual dual{.shares = shares_of(labels, classes), .with_mean = {}, .factors = {}};
-  dual.with_mean = products * dual.shares;
-  dual.mean_squared = dual.shares.dot(dual.with_mean);
-  Dense centred = products;
-  centred.colwise() -= dual.with_mean;
-  centred.rowwise() -= dual.with_mean.transpose();
-  centred.array() += dual.mean_squared;
-  const double strength = dual.shares.dot(centred.diagonal());
-  if (!(strength > kLeastSpread)) {
-    dual.factors = Dense::Zero(n, index(classes));
-    return dual;
-  }
-  centred.diagonal().array() += strength / (static_cast<double>(n) * dual.shares.array());
-  dual.factors = centred.llt().solve(targets_of(labels, classes));
-  return dual;
-}
-
 Dense products_among(const Matrix<double>& products, std::span<const std::size_t> from) {
   Dense some(index(from.size()), index(from.size()));
   for (std::size_t i = 0; i < from.size(); ++i)
     for (std::size_t j = 0; j < from.size(); ++j)
       some(index(j), index(i)) = products.row(from[i])[from[j]];
   return some;
+}
+
+// The regression of some points, from the products of more of them with each other, for any
+// strength.
+class RidgeByProducts {
+ public:
+  // `from`: the points it is fitted on, as rows of `products`; refers to all of these.
+  RidgeByProducts(const Matrix<double>& products, std::span<const std::size_t> from,
+                  std::span<const std::size_t> labels, std::size_t classes);
+
+  // Row i of `out` = scores of the point that is row i of the products, for each i in `of`.
+  void scores(double strength, std::span<const std::size_t> of, MatrixView<double> out) const;
+  // What points are multiplied by, [points x classes]: weights are sums of points less their mean.
+  [[nodiscard]] Dense factors(double strength) const;
+
+ private:
+  const Matrix<double>& products_;
+  std::span<const std::size_t> from_;
+  std::span<const std::size_t> labels_;
+  std::size_t classes_;
+  Eigen::VectorXd shares_;
+  Eigen::VectorXd with_mean_;  // products of each point with the weighted mean
+  double mean_squared_;        // product of the weighted mean with itself
+  Dense centred_;              // products of points less their mean
+  double spread_;              // weighted mean of the squares of these
+};
+
+RidgeByProducts::RidgeByProducts(const Matrix<double>& products, std::span<const std::size_t> from,
+                                 std::span<const std::size_t> labels, std::size_t classes)
+    : products_(products),
+      from_(from),
+      labels_(labels),
+      classes_(classes),
+      shares_(shares_of(labels, classes)),
+      centred_(products_among(products, from)) {
+  fix_block_sizes();
+  with_mean_ = centred_ * shares_;
+  mean_squared_ = shares_.dot(with_mean_);
+  centred_.colwise() -= with_mean_;
+  centred_.rowwise() -= with_mean_.transpose();
+  centred_.array() += mean_squared_;
+  spread_ = shares_.dot(centred_.diagonal());
+}
+
+Dense RidgeByProducts::factors(double strength) const {
+  if (!(spread_ > kLeastSpread)) return Dense::Zero(centred_.rows(), index(classes_));
+  fix_block_sizes();
+  Dense left = centred_;
+  left.diagonal().array() +=
+      strength * spread_ / (static_cast<double>(left.rows()) * shares_.array());
+  return left.llt().solve(targets_of(labels_, classes_));
+}
+
+void RidgeByProducts::scores(double strength, std::span<const std::size_t> of,
+                             MatrixView<double> out) const {
+  const Dense factors = this->factors(strength);
+  Eigen::VectorXd with(index(from_.size()));
+  for (const std::size_t point : of) {
+    for (std::size_t i = 0; i < from_.size(); ++i) with[index(i)] = products_.row(point)[from_[i]];
+    const double with_mean = shares_.dot(with);
+    with.array() += mean_squared_ - with_mean - with_mean_.array();
+    const Eigen::RowVectorXd scores = with.transpose() * factors;
+    for (std::size_t k = 0; k < classes_; ++k)
+      out[point][k] = scores[index(k)] + 1.0 / static_cast<double>(classes_);
+  }
 }
 
 std::vector<std::size_t> numbers_up_to(std::size_t count) {
@@ -79,18 +116,20 @@ Eigen::Map<const Eigen::VectorXd> as_vector(const double* point, std::size_t dim
 
 // The weights as sums of points, [dim x classes]; for fewer points than dimensions.
 Dense weights_by_products(const LabelledPoints& support, const Eigen::VectorXd& mean,
-                          unsigned threads) {
+                          double strength, unsigned threads) {
   const Matrix<double> products = products_of(support.points, support.dim, threads);
-  const Dual dual = solved(products_among(products, numbers_up_to(support.points.size())),
-                           support.labels, support.classes);
+  const std::vector<std::size_t> all = numbers_up_to(support.points.size());
+  const Dense factors =
+      RidgeByProducts(products, all, support.labels, support.classes).factors(strength);
   Dense weights = Dense::Zero(index(support.dim), index(support.classes));
   for (std::size_t i = 0; i < support.points.size(); ++i)
-    weights += (as_vector(support.points[i], support.dim) - mean) * dual.factors.row(index(i));
+    weights += (as_vector(support.points[i], support.dim) - mean) * factors.row(index(i));
   return weights;
 }
 
 // The same by the covariance; for more points than dimensions.
-Dense weights_by_covariance(const LabelledPoints& support, const Eigen::VectorXd& mean) {
+Dense weights_by_covariance(const LabelledPoints& support, const Eigen::VectorXd& mean,
+                            double strength) {
   const Eigen::VectorXd shares = shares_of(support.labels, support.classes);
   const Dense targets = targets_of(support.labels, support.classes);
   const auto n = static_cast<double>(support.points.size());
@@ -104,9 +143,9 @@ Dense weights_by_covariance(const LabelledPoints& support, const Eigen::VectorXd
     right += centred * (n * shares[index(i)] * targets.row(index(i)));
   }
   Dense left = scatter.sums();
-  const double strength = left.trace() / n;
-  if (!(strength > kLeastSpread)) return Dense::Zero(index(support.dim), index(support.classes));
-  left.diagonal().array() += strength;
+  const double spread = left.trace() / n;
+  if (!(spread > kLeastSpread)) return Dense::Zero(index(support.dim), index(support.classes));
+  left.diagonal().array() += strength * spread;
   fix_block_sizes();
   return left.llt().solve(right);
 }
@@ -131,15 +170,15 @@ Matrix<double> products_of(std::span<const double* const> points, std::size_t di
   return products;
 }
 
-BalancedRidge::BalancedRidge(const LabelledPoints& support, unsigned threads)
+BalancedRidge::BalancedRidge(const LabelledPoints& support, double strength, unsigned threads)
     : weights_(support.classes, support.dim), offsets_(support.classes) {
   const Eigen::VectorXd shares = shares_of(support.labels, support.classes);
   Eigen::VectorXd mean = Eigen::VectorXd::Zero(index(support.dim));
   for (std::size_t i = 0; i < support.points.size(); ++i)
     mean += shares[index(i)] * as_vector(support.points[i], support.dim);
   const Dense weights = support.points.size() <= support.dim
-                            ? weights_by_products(support, mean, threads)
-                            : weights_by_covariance(support, mean);
+                            ? weights_by_products(support, mean, strength, threads)
+                            : weights_by_covariance(support, mean, strength);
   for (std::size_t k = 0; k < support.classes; ++k) {
     const auto column = weights.col(index(k));
     std::copy(column.begin(), column.end(), weights_.row(k));
@@ -162,17 +201,11 @@ void BalancedRidge::scores(const double* point, std::span<double> out) const {
 void BalancedRidge::scores_by_products(const Matrix<double>& products,
                                        std::span<const std::size_t> from,
                                        std::span<const std::size_t> labels, std::size_t classes,
-                                       std::span<const std::size_t> of, MatrixView<double> out) {
-  const Dual dual = solved(products_among(products, from), labels, classes);
-  Eigen::VectorXd with(index(from.size()));
-  for (std::size_t q = 0; q < of.size(); ++q) {
-    for (std::size_t i = 0; i < from.size(); ++i) with[index(i)] = products.row(of[q])[from[i]];
-    const double with_mean = dual.shares.dot(with);
-    with.array() += dual.mean_squared - with_mean - dual.with_mean.array();
-    const Eigen::RowVectorXd scores = with.transpose() * dual.factors;
-    for (std::size_t k = 0; k < classes; ++k)
-      out[q][k] = scores[index(k)] + 1.0 / static_cast<double>(classes);
-  }
+                                       std::span<const std::size_t> of,
+                                       std::span<const double> strengths,
+                                       std::span<const MatrixView<double>> out) {
+  const RidgeByProducts ridge(products, from, labels, classes);
+  for (std::size_t s = 0; s < strengths.size(); ++s) ridge.scores(strengths[s], of, out[s]);
 }
 
 }  // namespace deepvoro

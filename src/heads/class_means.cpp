@@ -1,5 +1,9 @@
 #include "class_means.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "kernels/kernels.hpp"
 
 namespace deepvoro {
@@ -41,6 +45,17 @@ ClassMeans::ClassMeans(const LabelledPoints& support, double usual_variance)
 void ClassMeans::squared_distances(const double* point, std::span<double> out) const {
   kernels::squared_distances(kernels::active(), point, means_.row(0), means_.stride(), classes(),
                              means_.stride(), out.data());
+}
+
+double ClassMeans::temperature_factor(std::span<const double> squared_distances) const {
+  constexpr double near = 0.5;  // of what is usual
+  constexpr double nearest = 0.02;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < classes(); ++k)
+    least = std::min(least, squared_distances[k] / (variance_ * (1 + 1 / counts_[k])));
+  if (least >= near) return 1;
+  const double root = std::sqrt(std::max(least, nearest) / near);
+  return root * std::sqrt(root);  // the power 3/4, with the same bits everywhere
 }
 
 }  // namespace deepvoro

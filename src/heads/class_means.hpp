@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/matrix.hpp"
-#include "geometry/ridge.hpp"
+#include "geometry/labelled_points.hpp"
 
 namespace deepvoro {
 
@@ -25,6 +25,9 @@ class ClassMeans {
   [[nodiscard]] double nearness(std::size_t k, double squared_distance) const {
     return -0.5 * (squared_distance - kPull * variance_ / counts_[k]);
   }
+  // What a temperature is multiplied by where a sample has these squared distances: samples that
+  // are far nearer to a class than is usual, such as near-duplicates, are surely of it.
+  [[nodiscard]] double temperature_factor(std::span<const double> squared_distances) const;
   // The squared distance in units of what it is for a sample of the class that is not in the mean
   // of `count` others.
   [[nodiscard]] double relative_distance(std::size_t k, double squared_distance,

@@ -11,6 +11,7 @@
 
 #include "bindings.hpp"
 #include "deepvoro/classifier/calibration.hpp"
+#include "deepvoro/classifier/head_temperature.hpp"
 #include "deepvoro/classifier/ridge_voronoi.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
@@ -106,6 +107,15 @@ class FittedRidgeVoronoi {
     return asked(queries, threads,
                  [](const RidgeVoronoi::Answer& answer) { return answer.distances; });
   }
+  [[nodiscard]] py::array_t<double> probabilities(const Rows& queries, double temperature,
+                                                  unsigned threads) const {
+    const double factor = temperature / calibration().temperature;
+    return asked(queries, threads, [&](const RidgeVoronoi::Answer& answer) {
+      std::vector<double> shares(fitted_->classes());
+      deepvoro::probabilities(answer.scores(), factor * answer.temperature, shares);
+      return shares;
+    });
+  }
   [[nodiscard]] const Calibration& calibration() const { return fitted_->calibration(); }
 
  private:
@@ -125,16 +135,33 @@ class FittedRidgeVoronoi {
   std::optional<RidgeVoronoi> fitted_;
 };
 
-FittedHead head(const std::string& method, const Rows& rows, const Labels& labels,
-                std::size_t classes, std::size_t epochs, const std::string& normalisation,
+HeadConfiguration configuration_of(const std::string& method, std::size_t epochs,
+                                   const std::string& normalisation, bool is_signed) {
+  return {.method = method_named(method),
+          .logistic = {.epochs = epochs},
+          .normalisation = normalisation_named(normalisation),
+          .is_signed = is_signed};
+}
+
+FittedHead head(const Rows& rows, const Labels& labels, std::size_t classes,
+                const std::string& method, std::size_t epochs, const std::string& normalisation,
                 bool is_signed, std::vector<double> base_mean) {
-  const HeadConfiguration configuration{.method = method_named(method),
-                                        .logistic = {.epochs = epochs},
-                                        .normalisation = normalisation_named(normalisation),
-                                        .is_signed = is_signed};
+  const HeadConfiguration configuration =
+      configuration_of(method, epochs, normalisation, is_signed);
   const MatrixView<const float> support = rows_of(rows);
   const py::gil_scoped_release unlocked;
   return {configuration, support, labels_of(labels), classes, std::move(base_mean)};
+}
+
+double temperature_of_head(const Rows& rows, const Labels& labels, std::size_t classes,
+                           const std::string& method, std::size_t epochs,
+                           const std::string& normalisation, bool is_signed,
+                           const std::vector<double>& base_mean, unsigned threads) {
+  const HeadConfiguration configuration =
+      configuration_of(method, epochs, normalisation, is_signed);
+  const MatrixView<const float> support = rows_of(rows);
+  const py::gil_scoped_release unlocked;
+  return head_temperature(configuration, support, labels_of(labels), classes, base_mean, threads);
 }
 
 py::array_t<double> head_influence(const FittedHead& head, const Rows& queries, unsigned threads) {
@@ -213,14 +240,27 @@ void bind_fitted(py::module_& module) {
       .def("distances", &FittedRidgeVoronoi::distances, py::arg("rows").noconvert(),
            py::arg("threads"),
            "Distance of each row from each class, where 1 is typical of rows of the class.")
+      .def("probabilities", &FittedRidgeVoronoi::probabilities, py::arg("rows").noconvert(),
+           py::arg("temperature"), py::arg("threads"),
+           "Softmax of scores over the temperature, which is less where a row is very near.")
       .def_property_readonly(
           "temperature",
           [](const FittedRidgeVoronoi& fitted) { return fitted.calibration().temperature; },
           "Of the softmax that turns scores into probability.")
       .def_property_readonly(
           "exponent",
-          [](const FittedRidgeVoronoi& fitted) { return fitted.calibration().exponent; },
+          [](const FittedRidgeVoronoi& fitted) { return fitted.calibration().ridge_vd->exponent; },
           "Of the features.")
+      .def_property_readonly(
+          "strength",
+          [](const FittedRidgeVoronoi& fitted) { return fitted.calibration().ridge_vd->strength; },
+          "Of the ridge regression.")
+      .def_property_readonly(
+          "is_logistic",
+          [](const FittedRidgeVoronoi& fitted) {
+            return fitted.calibration().ridge_vd->is_logistic;
+          },
+          "Whether a logistic regression decides instead of both diagrams.")
       .def_property_readonly(
           "thresholds",
           [](const FittedRidgeVoronoi& fitted) { return fitted.calibration().thresholds; },
@@ -229,9 +269,15 @@ void bind_fitted(py::module_& module) {
           "left_out",
           [](const FittedRidgeVoronoi& fitted) { return fitted.calibration().left_out; },
           "The class of each row when it is left out; None where it was not.");
+  module.def(
+      "head_temperature", &temperature_of_head, py::arg("rows").noconvert(), py::arg("labels"),
+      py::arg("classes"), py::arg("method"), py::arg("epochs") = LogisticOptions::kDefaultEpochs,
+      py::arg("normalisation") = "l2n", py::arg("signed") = false,
+      py::arg("base_mean") = std::vector<double>(), py::arg("threads") = 1,
+      "The temperature that makes probabilities of the scores of a head, by leaving out rows.");
   py::class_<FittedHead>(module, "Head", "A head fitted on labelled rows.")
-      .def(py::init(&head), py::arg("method"), py::arg("rows").noconvert(), py::arg("labels"),
-           py::arg("classes"), py::arg("epochs") = LogisticOptions::kDefaultEpochs,
+      .def(py::init(&head), py::arg("rows").noconvert(), py::arg("labels"), py::arg("classes"),
+           py::arg("method"), py::arg("epochs") = LogisticOptions::kDefaultEpochs,
            py::arg("normalisation") = "l2n", py::arg("signed") = false,
            py::arg("base_mean") = std::vector<double>())
       .def("influence", &head_influence, py::arg("rows").noconvert(), py::arg("threads"),

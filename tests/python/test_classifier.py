@@ -148,7 +148,7 @@ def test_probabilities_agree_with_numpy(fit, predict, queries, dtype):
     head, names, actual = rows_of_csv(predict(file, queries[1]))
     assert head[3:] == sorted(UNEQUAL)
     np.testing.assert_allclose(actual, expected, rtol=1e-3, atol=1e-6)
-    np.testing.assert_allclose(actual.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(actual.sum(axis=1), 1, rtol=5e-6)  # six digits each
     clear = np.diff(np.sort(expected, axis=1)[:, -2:], axis=1)[:, 0] > 1e-4
     answers = np.array([name for _, name in names])
     np.testing.assert_array_equal(answers[clear], np.array(sorted(UNEQUAL))[expected.argmax(axis=1)][clear])
@@ -188,7 +188,8 @@ def test_json_says_the_same_as_csv(fit, predict, queries):
     head, names, probabilities = rows_of_csv(predict(file, queries[1], "--csv", "--reject"))
     assert [[row["file"], row["class"]] for row in rows] == names
     assert [list(row["probabilities"]) for row in rows] == [head[3:]] * len(rows)
-    np.testing.assert_array_equal([list(row["probabilities"].values()) for row in rows], probabilities)
+    rounded = [[float(f"{value:.6g}") for value in row["probabilities"].values()] for row in rows]
+    np.testing.assert_array_equal(rounded, probabilities)
     assert {row["nearest"] for row in rows if row["class"] == "unknown"} <= set(UNEQUAL)
 
 

@@ -553,7 +553,7 @@ def test_explanation_says_who_voted_and_what_is_near(deepvoro, fit, pictures):
     explained = json.loads(process.stdout)
     _, [[_, name]], [probabilities] = rows_of_csv(deepvoro("predict", file, picture).stdout)
     assert explained["class"] == name == "bee"
-    assert list(explained["probabilities"].values()) == list(probabilities)
+    assert [float(f"{value:.6g}") for value in explained["probabilities"].values()] == list(probabilities)
     assert [part["name"] for part in explained["geometries"]] == ["ridge", "vd"]
     for class_name in SHOTS:
         together = sum(part["influence"][class_name] for part in explained["geometries"])

@@ -7,6 +7,7 @@ import pytest
 import rule_reference
 import safetensors
 from rule_reference import EXPONENTS, Rule
+from sklearn.datasets import load_digits
 from stores import write_store
 
 RELATIVE = 1e-5
@@ -23,7 +24,10 @@ def features(sizes, dim=48, views=1, seed=0, signed=False, spread=0.6):
     return [(view if signed else np.maximum(view, 0)).astype(np.float16).astype(np.float32) for view in found], labels
 
 
-def write_statistics(path, dim, seed=3, directions=7, temperature=0.13):
+DEVIATIONS = {0.75: 0.17, 0.5: 0.08}
+
+
+def write_statistics(path, dim, seed=3, directions=7, version=3):
     """A statistics file with any numbers, and what the reference takes for it."""
     random = np.random.RandomState(seed)
     tensors, spaces, statistics = {}, [], {}
@@ -33,8 +37,10 @@ def write_statistics(path, dim, seed=3, directions=7, temperature=0.13):
         shrinkage = np.sort(random.uniform(0.1, 0.7, directions))[::-1]
         tensors[f"points-{exponent}"] = np.vstack([mean[None], axes])
         spaces.append({"exponent": exponent, "shrinkage": shrinkage.tolist()})
+        if version > 2:
+            spaces[-1]["likeness_deviation"] = DEVIATIONS[exponent]
         statistics[exponent] = mean, axes.T, shrinkage
-    description = {"format": "deepvoro-statistics", "version": 2, "dim": dim, "network": "", "spaces": spaces, "temperature": temperature,
+    description = {"format": "deepvoro-statistics", "version": version, "dim": dim, "network": "", "spaces": spaces,
                    "classes": 5, "samples": 50, "views": ["any"]}
     safetensors.write_hashed(path, tensors, description)
     return path, statistics
@@ -53,6 +59,8 @@ CASES = {
     "more rows than dimensions": dict(sizes=(30, 9, 20), dim=20),
     "hard": dict(sizes=(6,) * 10, spread=2.0),
     "very hard": dict(sizes=(9,) * 5, spread=4.0),
+    "near-duplicates": dict(sizes=(1, 3, 6, 5), spread=0.02),
+    "many of a class": dict(sizes=(25, 40, 31), spread=1.0),
 }
 
 
@@ -70,9 +78,9 @@ def test_every_number_of_the_rule(case, statistics):
     queries, _ = features(**{**case, "sizes": (8,) * 5}, seed=1)
     file, known = statistics(views[0].shape[1])
     model = package.DeepVoroClassifier(views=len(views), statistics=file).fit(np.hstack(views), labels)
-    wanted = Rule(views, labels, known, temperature_of_one=0.13 if known else 0.095)
+    wanted = Rule(views, labels, known, DEVIATIONS if known else None)
     X = np.hstack(queries)
-    assert model.exponent_ == wanted.exponent
+    assert (model.exponent_, model.is_logistic_, model.strength_) == (wanted.exponent, wanted.is_logistic, wanted.strength or 1)
     scores, distances = wanted.scores(queries), wanted.distances(queries)
     if len(set(labels)) == 2:
         scores = np.diff(scores, axis=1)[:, 0]
@@ -81,7 +89,7 @@ def test_every_number_of_the_rule(case, statistics):
     np.testing.assert_allclose(model.predict_proba(X), wanted.probabilities(queries), rtol=1e-4, atol=1e-12)
     np.testing.assert_allclose(model.distances(X), distances, rtol=RELATIVE)
     np.testing.assert_allclose(model.threshold_, wanted.kappa, rtol=RELATIVE)
-    thresholds = [wanted.threshold(loss) for loss in (0.02, 0.07, 0.2)]
+    thresholds = [wanted.threshold(strictness) for strictness in ("low", "normal", "high")]
     np.testing.assert_allclose(model._fitted.thresholds, thresholds, rtol=RELATIVE)
     left_out = [None] * len(labels)
     for row, answer in zip(wanted.left_out, wanted.left_out_scores.argmax(axis=1)):
@@ -89,20 +97,65 @@ def test_every_number_of_the_rule(case, statistics):
     assert model._fitted.left_out == left_out
 
 
-def test_both_exponents_are_chosen_somewhere():
-    """Or the tests above would not show that the smaller one is right."""
+def test_every_exponent_and_strength_is_chosen_somewhere():
+    """Or the tests above would not show that the others than the usual ones are right."""
     chosen = set()
-    for seed in range(12):
+    for seed, (tail, nuisance) in enumerate([(0, 0), (0, 3), (1, 0), (1, 3), (0, 0), (0, 3), (1, 0), (1, 3)]):
         random = np.random.RandomState(seed)
-        views, labels = features((6,) * 8, spread=1.0, seed=seed)
-        tail = 2.0 * (seed % 2)
-        heavy = [view * np.exp(random.normal(scale=tail, size=view.shape)).astype(np.float32) for view in views]
-        model = package.DeepVoroClassifier().fit(np.hstack(heavy), labels)
-        wanted = Rule(heavy, labels)
-        assert model.exponent_ == wanted.exponent
+        views, labels = features((6,) * 8, spread=1.0, seed=seed, signed=True)
+        shared = random.normal(size=(len(labels), 3)) @ np.random.RandomState(5).normal(size=(3, 48))
+        X = ((views[0] + nuisance * shared) * np.exp(random.normal(scale=tail, size=shared.shape))).astype(np.float32)
+        model = package.DeepVoroClassifier().fit(X, labels)
+        wanted = Rule([X], labels)
+        assert (model.exponent_, model.strength_) == (wanted.exponent, wanted.strength)
         np.testing.assert_allclose(model.temperature_, wanted.temperature, rtol=RELATIVE)
-        chosen.add(model.exponent_)
-    assert chosen == {0.5, 0.75}
+        np.testing.assert_allclose(model.decision_function(X), wanted.scores([X]), rtol=RELATIVE, atol=1e-9)
+        chosen.add((model.exponent_, model.strength_))
+    assert chosen == {(0.5, 1), (0.75, 1), (0.75, 0.1), (0.5, 0.1)}
+
+
+def digits(each, after=0):
+    """Pictures of digits by their pixels, so many of each class, and their labels."""
+    pixels, labels = load_digits(return_X_y=True)
+    rows = np.concatenate([np.flatnonzero(labels == k)[after:after + each] for k in range(10)])
+    return pixels[rows, 1:63].astype(np.float32), labels[rows]
+
+
+def test_with_many_rows_of_each_class_logistic_regression_may_decide():
+    X, labels = digits(30)
+    queries, truth = digits(50, after=30)
+    model, wanted = package.DeepVoroClassifier().fit(X, labels), Rule([X], labels)
+    assert model.is_logistic_ and wanted.is_logistic and model.exponent_ == wanted.exponent
+    np.testing.assert_allclose(model.decision_function(queries), wanted.scores([queries]), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(model.temperature_, wanted.temperature, rtol=RELATIVE)
+    np.testing.assert_allclose(model.predict_proba(queries), wanted.probabilities([queries]), rtol=1e-4, atol=1e-12)
+    np.testing.assert_allclose(model.distances(queries), wanted.distances([queries]), rtol=RELATIVE)
+    left_out = [None] * len(labels)
+    for row, answer in zip(wanted.left_out, wanted.left_out_scores.argmax(axis=1)):
+        left_out[row] = answer
+    assert model._fitted.left_out == left_out
+    few = package.DeepVoroClassifier().fit(*digits(19))
+    assert not few.is_logistic_ and model.score(queries, truth) > few.score(queries, truth)
+
+
+def test_fit_says_that_logistic_regression_decides(deepvoro, tmp_path):
+    X, labels = digits(30)
+    store = write_store(tmp_path / "store", {"novel": (labels, {VIEWS[0]: X})}, {"novel": [f"digit-{k}" for k in range(10)]})
+    done = deepvoro("fit", store, "--out", tmp_path / "digits.dv")
+    assert done.returncode == 0 and "logistic regression decides" in done.stdout
+    answers = json.loads(deepvoro("predict", tmp_path / "digits.dv", store, "--json").stdout)
+    tensors, metadata = safetensors.read(tmp_path / "digits.dv")
+    assert json.loads(metadata["deepvoro"])["calibration"]["ridge_vd"]["logistic"]
+    wanted = Rule([tensors[VIEWS[0]].astype(np.float32)], labels).probabilities([X])  # in the order of the file, as are folds
+    np.testing.assert_allclose([list(answer["probabilities"].values()) for answer in answers], wanted, rtol=1e-4, atol=1e-12)
+
+
+def test_statistics_of_the_second_version_say_nothing_of_the_likeness_of_classes(tmp_path):
+    views, labels = features((1, 3, 1))
+    file, known = write_statistics(tmp_path / "net.statistics", 48, version=2)
+    model = package.DeepVoroClassifier(statistics=file).fit(views[0], labels)
+    np.testing.assert_allclose(model.temperature_, Rule(views, labels, known).temperature, rtol=RELATIVE)
+    assert model.temperature_ != pytest.approx(Rule(views, labels, known, DEVIATIONS).temperature, rel=1e-3)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -175,13 +228,13 @@ class TestProgram:
         assert [answer["nearest"] for answer in answers] == [names[k] for k in wanted.predict(queries)]
         assert [answer["class"] for answer in answers] == [answer["nearest"] for answer in answers]
 
-    @pytest.mark.parametrize("flags, loss", [(["--reject"], 0.07), (["--strictness", "low"], 0.02),
-                                             (["--strictness", "normal"], 0.07), (["--strictness", "high"], 0.2)])
-    def test_unknown_by_strictness(self, deepvoro, store, tmp_path, flags, loss):
+    @pytest.mark.parametrize("flags, strictness", [(["--reject"], "normal"), (["--strictness", "low"], "low"),
+                                             (["--strictness", "normal"], "normal"), (["--strictness", "high"], "high")])
+    def test_unknown_by_strictness(self, deepvoro, store, tmp_path, flags, strictness):
         folder, asked, wanted, queries, names = store
         self.fit(deepvoro, folder, tmp_path / "birds.dv")
         answers = self.predict(deepvoro, tmp_path / "birds.dv", asked, *flags)
-        unknown = wanted.distances(queries).min(axis=1) > wanted.threshold(loss)
+        unknown = wanted.distances(queries).min(axis=1) > wanted.threshold(strictness)
         assert [answer["class"] == "unknown" for answer in answers] == unknown.tolist()
 
     def test_unknown_by_threshold(self, deepvoro, store, tmp_path):
@@ -201,6 +254,15 @@ class TestProgram:
         assert header == ["file", "class", "nearest", *names, "error"]
         assert {row[1] for row in rows} == {"unknown"}
         assert [row[2] for row in rows] == [names[k] for k in wanted.predict(queries)]
+
+    def test_csv_has_six_digits_of_what_json_and_the_package_have(self, deepvoro, store, tmp_path):
+        folder, asked, wanted, queries, names = store
+        self.fit(deepvoro, folder, tmp_path / "birds.dv")
+        rows = [line.split(",")[3:] for line in deepvoro("predict", tmp_path / "birds.dv", asked).stdout.splitlines()[1:]]
+        json_rows = [answer["probabilities"] for answer in self.predict(deepvoro, tmp_path / "birds.dv", asked)]
+        package_rows = [answer.probabilities for answer in package.Classifier.load(tmp_path / "birds.dv").predict(asked)]
+        for same in (json_rows, package_rows):
+            assert rows == [[f"{row[name]:.6g}" for name in names] for row in same]
 
     def test_both_ways_to_say_what_is_unknown_are_one_too_many(self, deepvoro, store, tmp_path):
         self.fit(deepvoro, store[0], tmp_path / "birds.dv")
@@ -286,9 +348,34 @@ class TestFilesOfTheFirstVersion:
 
     def test_of_no_known_version_are_refused(self, deepvoro, first):
         store, _, write = first
-        for version in (0, 3):
+        for version in (0, 4):
             done = deepvoro("predict", write(version=version), store)
             assert done.returncode == 3 and "version" in done.stderr
+
+
+class TestFilesOfTheSecondVersion:
+    """Whose ridge-vd had other constants: it is fitted again on the features in them."""
+
+    def write(self, deepvoro, tmp_path, method):
+        views, labels = features((4, 1, 6, 2), views=2)
+        rows = {name: view.astype(np.float16) for name, view in zip(VIEWS, views)}
+        store = write_store(tmp_path / "store", {"novel": (labels, rows)}, {"novel": ["jay", "owl", "tit", "wren"]})
+        file = tmp_path / "new.dv"
+        assert deepvoro("fit", store, "--method", method, "--out", file).returncode == 0
+        tensors, metadata = safetensors.read(file)
+        description = json.loads(metadata["deepvoro"])
+        calibration = description["calibration"]
+        if calibration.pop("ridge_vd", None):
+            calibration.update(temperature=0.5, thresholds=[3, 2, 1], exponent=0.5, gain_of_smaller_exponent=7.0)
+        safetensors.write_hashed(tmp_path / "old.dv", tensors, {**description, "version": 2, "calibration": calibration})
+        return store, file, tmp_path / "old.dv"
+
+    @pytest.mark.parametrize("method", ["ridge-vd", "deepvoro"])
+    def test_answer_as_files_of_today(self, deepvoro, tmp_path, method):
+        store, new, old = self.write(deepvoro, tmp_path, method)
+        found = deepvoro("predict", old, store, "--json", "--reject")
+        assert found.returncode == 0, found.stderr
+        assert found.stdout == deepvoro("predict", new, store, "--json", "--reject").stdout
 
 
 def test_on_the_birds_of_cub_it_is_better_than_the_sum_of_distances(cub_store):

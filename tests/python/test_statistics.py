@@ -158,7 +158,11 @@ def known_spaces(description, tensors, prefix=""):
             for space in description["spaces"]}
 
 
-def test_the_temperature_is_measured_on_base_classes(deepvoro, backbone, tmp_path):
+def deviations_of(description):
+    return {space["exponent"]: space["likeness_deviation"] for space in description["spaces"]}
+
+
+def test_the_likeness_of_classes_is_measured_on_base_classes(deepvoro, backbone, tmp_path):
     model, _ = backbone
     found = []
     for dim in (5, 60):
@@ -166,11 +170,12 @@ def test_the_temperature_is_measured_on_base_classes(deepvoro, backbone, tmp_pat
         assert deepvoro("backbone", "statistics", model, "--from", store).returncode == 0
         description, tensors = read(model.with_suffix(".statistics"))
         rows = [np.load(store / f"base/{view}.npy") for view in VIEWS]
-        temperature = rule_reference.measured_temperature(
-            rows, np.load(store / "base/labels.npy"), known_spaces(description, tensors))
-        np.testing.assert_allclose(description["temperature"], temperature, rtol=1e-5)
-        found.append(temperature)
-    assert found[0] > 0.1 and found[1] == 0.095  # many dimensions make it easy; it is never below the usual one
+        labels, known = np.load(store / "base/labels.npy"), known_spaces(description, tensors)
+        for exponent, deviation in deviations_of(description).items():
+            wanted = rule_reference.measured_deviation(rows, labels, known, exponent)
+            np.testing.assert_allclose(deviation, wanted, rtol=1e-5)
+            found.append(deviation)
+    assert min(found[:2]) > 2 * max(found[2:])  # many dimensions make classes differ more evenly
 
 
 def test_a_store_with_base_classes_has_its_own_statistics(deepvoro, tmp_path):
@@ -179,8 +184,7 @@ def test_a_store_with_base_classes_has_its_own_statistics(deepvoro, tmp_path):
     assert done.returncode == 0 and "with statistics" in done.stdout, done
     description, tensors = read(file)
     known = known_spaces(description["statistics"], tensors, ".")
-    wanted = rule_reference.Rule([tensors[view] for view in VIEWS], labels_of(description), known,
-                                 temperature_of_one=description["statistics"]["temperature"])
+    wanted = rule_reference.Rule([tensors[view] for view in VIEWS], labels_of(description), known, deviations_of(description["statistics"]))
     queries = make_store(tmp_path / "queries", {"any": 30}, seed=7)
     asked = [np.load(queries / f"novel/{view}.npy") for view in VIEWS]
     _, _, actual = rows_of_csv(deepvoro("predict", file, queries, "--split", "novel").stdout)
@@ -205,9 +209,9 @@ def test_several_stores_are_one(deepvoro, backbone, tmp_path):
         assert deepvoro("backbone", "statistics", model, "--plda", "--from", *stores).returncode == 0
         files.append(read(model.with_suffix(".statistics")))
     (first, first_tensors), (second, second_tensors) = files
-    np.testing.assert_allclose(first.pop("temperature"), second.pop("temperature"), rtol=0.3)  # other draws
     for ours, theirs in zip(first.pop("spaces"), second.pop("spaces")):
         np.testing.assert_allclose(ours["shrinkage"], theirs["shrinkage"], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(ours["likeness_deviation"], theirs["likeness_deviation"], rtol=0.3)  # other samples come first
     assert first == second
     np.testing.assert_allclose(
         np.sort(first_tensors["plda"][1].astype(float)), np.sort(second_tensors["plda"][1].astype(float)), rtol=5e-3, atol=5e-3

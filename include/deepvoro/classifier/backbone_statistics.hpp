@@ -20,9 +20,6 @@ namespace deepvoro {
 // ridge-vd). The first is the usual one.
 inline constexpr std::array kPointExponents{0.75, 0.5};
 
-// The temperature that suits one sample of each class where nothing is known of the network.
-inline constexpr double kUsualTemperature = 0.095;
-
 // One two-covariance model of the rows of all views together, which serves any view. Its axes are
 // scaled to be at most 1, which does not affect points of one length.
 struct DEEPVORO_API PldaStatistics {
@@ -40,7 +37,9 @@ struct DEEPVORO_API PldaStatistics {
 // whatever file they come.
 struct DEEPVORO_API BackboneStatistics {
   std::array<SpaceStatistics, kPointExponents.size()> spaces;  // of each exponent
-  double temperature = kUsualTemperature;   // of ridge_vd, with one sample of each class
+  // How much products of points of different classes deviate from their mean in these spaces;
+  // nothing where it was not measured.
+  std::array<std::optional<double>, kPointExponents.size()> likeness_deviations = {};
   std::optional<PldaStatistics> plda = {};  // of dim * dim numbers
   std::string network_sha256;               // of the model file; empty where it is not known
   std::size_t classes = 0;

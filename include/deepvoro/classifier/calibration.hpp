@@ -16,6 +16,19 @@ enum class Strictness { low, normal, high };
 
 inline constexpr std::array kStrictnesses{Strictness::low, Strictness::normal, Strictness::high};
 
+// What ridge-vd takes from its support (docs/METHODS.md).
+struct RidgeVoronoiChoice {
+  double exponent = 0;        // of points
+  double strength = 0;        // of the ridge regression
+  bool is_logistic = false;   // whether a logistic regression decides instead of both diagrams
+  double usual_variance = 0;  // of samples around the mean of their class, before any are seen
+  // By how much the logarithm of the likelihood of left-out samples is larger than that by both
+  // diagrams with the usual exponent and strength.
+  double gain = 0;
+
+  bool operator==(const RidgeVoronoiChoice&) const = default;
+};
+
 // How influence becomes probability, and when a query belongs to none of the classes.
 struct Calibration {
   double temperature = 1;
@@ -25,10 +38,7 @@ struct Calibration {
   // was not, as one that is alone in its class.
   std::vector<std::optional<std::size_t>> left_out;
 
-  // Of ridge-vd: the exponent of its points, and by how much the logarithm of the likelihood of
-  // left-out samples is larger with the smaller exponent than with the larger one.
-  double exponent = 0;
-  double gain_of_smaller_exponent = 0;
+  std::optional<RidgeVoronoiChoice> ridge_vd = {};  // of that method alone
 
   bool operator==(const Calibration&) const = default;
 

@@ -17,12 +17,13 @@ namespace deepvoro {
 // The rule for a handful of samples of each class, and numbers that may differ (docs/METHODS.md,
 // ridge-vd): a sample is one point in all its views, in a space that statistics of the network make
 // even. Two diagrams in it add up: that of the class means, and that of a ridge regression in which
-// every class counts the same. Immutable, so safe to share between threads.
+// every class counts the same. With many samples of each class a logistic regression on the points
+// may decide instead. Immutable, so safe to share between threads.
 class DEEPVORO_API RidgeVoronoi {
  public:
-  // Exponent, temperature and thresholds are chosen by leaving samples out, those of a class in
-  // their order, or are known from an earlier fit of the same support. `statistics` may be nullptr.
-  // Names of views have no meaning here.
+  // Exponent, strength, temperature and thresholds are chosen by leaving samples out, those of a
+  // class in their order, or are known from an earlier fit of the same support. `statistics` may be
+  // nullptr. Names of views have no meaning here.
   RidgeVoronoi(const ViewedSamples& support, const BackboneStatistics* statistics,
                unsigned threads = 1, std::optional<Calibration> known = {});
 
@@ -33,9 +34,12 @@ class DEEPVORO_API RidgeVoronoi {
   struct DEEPVORO_API Answer {
     std::vector<double> ridge;      // score by the ridge regression, 0 to 1 for most
     std::vector<double> nearness;   // score by the distance from the mean; larger is nearer
+    std::vector<double> logistic;   // logits where these decide instead of both; otherwise none
     std::vector<double> distances;  // in units of what is usual for samples of the class
 
-    [[nodiscard]] std::vector<double> scores() const;  // ridge and nearness together
+    double temperature = 0;  // of the softmax of this query; less where it is very near
+
+    [[nodiscard]] std::vector<double> scores() const;  // logistic, or ridge and nearness together
     [[nodiscard]] double distance() const;             // the smallest
   };
   // The features of a query in each view of the support.
