@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/python"))
 from browser import Browser  # noqa: E402
 
-WIDTH, HEIGHT = 1240, 820
+WIDTH, HEIGHT = 1240, 980
 
 
 def main(page, folder):

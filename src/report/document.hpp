@@ -24,7 +24,6 @@ struct Figure {
   std::string note = {};
   std::string csv = {};  // all numbers in it
   Provenance made_by = {};
-  bool is_wide = false;  // one panel across the page
 };
 
 struct ShownTable {

@@ -359,6 +359,11 @@ constexpr std::array kTimes = std::to_array<PaperTime>({
     {"deepvoro++", 1280, 179.05},
 });
 
+// The paper's name of the method and ours.
+std::string_view known_as(std::string_view method) {
+  return method == "s2m2_r" ? "s2m2" : method;
+}
+
 }  // namespace
 
 std::span<const PaperNumber> paper_numbers() {
@@ -368,14 +373,16 @@ std::span<const PaperNumber> paper_numbers() {
 const PaperNumber* paper_number(std::string_view table, std::string_view column,
                                 std::string_view row, std::size_t shots) {
   const auto* const found = std::ranges::find_if(kNumbers, [&](const PaperNumber& one) {
-    return one.table == table && one.column == column && one.row == row && one.shots == shots;
+    return one.table == table && one.column == column && one.row == known_as(row) &&
+           one.shots == shots;
   });
   return found == kNumbers.end() ? nullptr : found;
 }
 
 std::optional<double> paper_minutes(std::string_view method, std::size_t members) {
-  const auto* const found = std::ranges::find_if(
-      kTimes, [&](const PaperTime& one) { return one.method == method && one.members == members; });
+  const auto* const found = std::ranges::find_if(kTimes, [&](const PaperTime& one) {
+    return one.method == known_as(method) && one.members == members;
+  });
   if (found == kTimes.end()) return std::nullopt;
   return found->minutes;
 }

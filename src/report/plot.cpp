@@ -256,11 +256,6 @@ void Panel::rule_x(double value, const std::string& label) {
   }
 }
 
-void Panel::rule_y(double value) {
-  body_ += fmt::format("<path class=\"ru\" d=\"M{} {}H{}\"/>\n", px(layout_.left), px(y(value)),
-                       px(layout_.width - layout_.right));
-}
-
 void Panel::segment(Point from, Point to, const char* css_class) {
   body_ += fmt::format("<path class=\"{}\" d=\"M{} {}L{} {}\"/>\n", css_class, px(x(from.x)),
                        px(y(from.y)), px(x(to.x)), px(y(to.y)));

@@ -22,7 +22,7 @@ struct Axis {
   [[nodiscard]] double place(double value) const;  // 0 at `low`, 1 at `high`
 };
 
-// Around all values, with a margin and round ticks. `low_limit` and `high_limit` are never passed.
+// Around all values, with a margin and round ticks; limits are never passed.
 struct AxisLimits {
   std::optional<double> low = {};
   std::optional<double> high = {};
@@ -84,7 +84,6 @@ class Panel {
   // Many points of which hover says one thing.
   void dots(std::span<const Point> points, Series series, const std::string& tip, double width = 5);
   void rule_x(double value, const std::string& label = {});  // a vertical line
-  void rule_y(double value);
   void segment(Point from, Point to, const char* css_class);
   void rectangle(Point low, Point high, const std::string& css_class, const std::string& attributes,
                  const std::string& tip);

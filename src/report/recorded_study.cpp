@@ -39,7 +39,11 @@ RecordedValue value_of(const json& cell, const std::string& where) {
   if (cell.is_boolean()) return cell.get<bool>();
   if (cell.is_string()) return as_text_line(cell.get<std::string>());
   if (!cell.is_number()) throw data_error(where + " is no number, text, true, false or null");
-  return cell.get<double>();
+  const double number = cell.get<double>();
+  // Nothing that is measured is as large, and sums of squares of it would not be finite.
+  constexpr double largest = 1e15;
+  if (!(std::abs(number) <= largest)) throw data_error(where + " is a number beyond 1e15");
+  return number;
 }
 
 std::vector<RecordedColumn> columns_of(const JsonFields& fields, const std::string& where) {

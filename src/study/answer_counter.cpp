@@ -88,10 +88,12 @@ std::vector<Answers::HardQuery> AnswerCounter::hardest() const {
 Answers AnswerCounter::answers() const {
   Answers answers{.classes = {}, .confusion = confusion_, .hardest = hardest()};
   const auto queries = static_cast<double>(episodes_.shape().queries);
+  std::vector<std::size_t> samples(split_.classes.size());
+  for (const std::size_t label : labels_) ++samples[label];
   for (std::size_t c = 0; c < split_.classes.size(); ++c) {
     const Sums& sums = sums_[c];
     Answers::OfClass of_class{.name = split_.classes[c],
-                              .samples = static_cast<std::size_t>(std::ranges::count(labels_, c)),
+                              .samples = samples[c],
                               .asked = sums.episodes * episodes_.shape().queries,
                               .right = sums.right};
     if (sums.episodes > 0) {

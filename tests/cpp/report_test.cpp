@@ -198,6 +198,8 @@ TEST_F(ReportTest, BadInputIsOneLineAndLeavesNothing) {
   table = small_table();
   table["rows"][1][1] = json::object();
   refuse(study({table}), {"row 1, column novel, is no number"});
+  table["rows"][1][1] = 1e300;
+  refuse(study({table}), {"row 1, column novel, is a number beyond 1e15"});
   table = small_table();
   table["columns"][1]["name"] = "store";
   refuse(study({table}), {"store is the name of two columns"});

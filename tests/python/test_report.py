@@ -38,7 +38,7 @@ def test_the_same_inputs_give_the_same_bytes(deepvoro, studies, tmp_path):
 
 def test_tables_say_what_compare_says(deepvoro, make_store, tmp_path):
     results = tmp_path / "results.json"
-    store = make_store(classes=(("base", 6), ("val", 6), ("novel", 6)))
+    store = make_store(dim=6, classes=(("base", 6), ("val", 6), ("novel", 6)))
     assert deepvoro("evaluate", store, "--method", "vd,deepvoro", "--ways", 4, "--shots", 1, "--queries", 3, "--episodes", 50, "--json", results).returncode == 0
     comparison = tmp_path / "comparison.json"
     assert deepvoro("compare", results, "--json", comparison).returncode == 0
@@ -107,7 +107,7 @@ def test_a_study_with_any_cell_missing_is_drawn_or_refused(deepvoro, tmp_path, n
         made = made_up_studies.STUDIES[name](made_up_studies.random.Random(1))
         for table in made["tables"]:
             for row in rng.sample(table["rows"], min(len(table["rows"]), 1 + attempt)):
-                row[rng.randrange(len(row))] = rng.choice((None, "x", -1e308, 1e308, True, ""))
+                row[rng.randrange(len(row))] = rng.choice((None, "x", -1e308, 1e14, -1e14, 1e-300, True, ""))
         (tmp_path / "study.json").write_text(json.dumps(made))
         done = deepvoro("report", tmp_path / "study.json", "--out", tmp_path / "report.html")
         assert done.returncode in (0, BAD_DATA), done.stderr

@@ -120,8 +120,8 @@ std::vector<Block> plain_blocks(const RecordedStudy& study) {
 }
 
 std::string dot_plot(const std::string& title, const std::vector<ComparedRow>& rows,
-                     const std::string& alt) {
-  std::vector<double> values;
+                     const std::string& alt, const std::vector<double>& also) {
+  std::vector<double> values = also;
   for (const ComparedRow& row : rows) {
     values.push_back(row.accuracy - row.ci95);
     values.push_back(row.accuracy + row.ci95);

@@ -59,6 +59,10 @@ std::string size_panel(const SizeCurves& of) {
       x.push_back(point.x);
       y.push_back(point.y);
     }
+  if (const auto row = row_of(of.chosen, "guided"))
+    for (const double side : {-1.0, 1.0})
+      y.push_back(of.chosen.number(*row, "novel") +
+                  side * of.chosen.maybe(*row, "ci95").value_or(0));
   const std::string title = joined({of.method, shots_text(of.shots), of.store});
   Panel panel(title, log_axis("members", x), accuracy_axis("accuracy, %", y),
               {.height = 290, .right = label_room(std::vector<std::string>{"guided, novel"})});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 
 #include "report/plot.hpp"
 #include "report/sections/result_groups.hpp"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::size_t kShownClasses = 30;
 constexpr std::size_t kShownPairs = 12;
+constexpr std::size_t kShownCells = 800;  // of a confusion matrix: the others are hardly seen
 
 double accuracy_of(const Answers::OfClass& of_class) {
   return of_class.asked == 0
@@ -45,13 +47,15 @@ Figure class_figure(const Answers& answers, const std::string& id, const std::st
   const bool is_cut = rows.size() > kShownClasses;
   const auto half = static_cast<std::ptrdiff_t>(kShownClasses / 2);
   const std::vector<ComparedRow> hardest(rows.begin(), is_cut ? rows.begin() + half : rows.end());
+  const std::vector<double> ends{rows.front().accuracy - rows.front().ci95,
+                                 rows.back().accuracy + rows.back().ci95};
   figure.panels.push_back(
       dot_plot(is_cut ? fmt::format("the {} hardest, {}", hardest.size(), context) : context,
-               hardest, fmt::format("Accuracy of the hardest classes, {}", context)));
+               hardest, fmt::format("Accuracy of the hardest classes, {}", context), ends));
   if (is_cut) {
     const std::vector<ComparedRow> easiest(rows.end() - half, rows.end());
     figure.panels.push_back(dot_plot(fmt::format("the {} easiest", easiest.size()), easiest,
-                                     "Accuracy of the easiest classes"));
+                                     "Accuracy of the easiest classes", ends));
     figure.note = fmt::format("All {} classes are in the table.", rows.size());
   }
   figure.csv = csv.text();
@@ -76,7 +80,7 @@ std::vector<Pair> mistakes(const Answers& answers) {
           {of, to, count,
            100 * static_cast<double>(count) / static_cast<double>(answers.classes[of].asked)});
     }
-  std::ranges::stable_sort(pairs, std::greater<>(), &Pair::count);
+  std::ranges::stable_sort(pairs, std::greater<>(), &Pair::percent);
   return pairs;
 }
 
@@ -103,9 +107,7 @@ std::string matrix_panel(const Answers& answers, const std::vector<Pair>& pairs)
                                 accuracy_of(answers.classes[c])));
     if (is_labelled) panel.row_label(at + 0.5, shortened(answers.classes[c].name, 15));
   }
-  for (const Pair& pair : pairs) {
-    // What happens once in a thousand queries is not seen, and there is much of it.
-    if (classes > 40 && pair.percent < 0.1) continue;
+  for (const Pair& pair : std::span(pairs).first(std::min(pairs.size(), kShownCells))) {
     const double row = count - 1 - static_cast<double>(pair.of);
     const auto column = static_cast<double>(pair.taken_for);
     panel.rectangle({column, row}, {column + 1, row + 1}, "hm",
@@ -162,6 +164,8 @@ Figure confusion_figure(const Answers& answers, const std::string& id) {
       "Colour is the share of a class's queries, from dark to light; right answers, on the "
       "diagonal, are grey. An episode shows only some of the classes together, so a share says how "
       "often a mistake happens, not how likely it is where both are present.";
+  if (pairs.size() > kShownCells)
+    figure.note += fmt::format(" The {} most frequent mistakes are drawn.", kShownCells);
   return figure;
 }
 

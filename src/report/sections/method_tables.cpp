@@ -269,9 +269,9 @@ std::vector<Block> setting_blocks(const RecordedStudy& study) {
   return compared_blocks(study, *table, what, method_label,
                          [&study, paper_table](const StudyRows& rows, std::size_t row) {
                            const std::string method = rows.text(row, "method");
-                           return paper_number(
-                               paper_table, paper_column(study.name, rows.text(row, "store")),
-                               method == "s2m2_r" ? "s2m2" : method, shots_of(rows, row));
+                           return paper_number(paper_table,
+                                               paper_column(study.name, rows.text(row, "store")),
+                                               method, shots_of(rows, row));
                          });
 }
 

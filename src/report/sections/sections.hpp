@@ -68,8 +68,9 @@ struct ComparedRow {
   std::optional<double> published = {};
   std::optional<double> published_ci95 = {};
 };
+// `also`: accuracies of other panels, so that their axes are the same.
 [[nodiscard]] std::string dot_plot(const std::string& title, const std::vector<ComparedRow>& rows,
-                                   const std::string& alt);
+                                   const std::string& alt, const std::vector<double>& also = {});
 
 // Differences with their intervals around a line at zero.
 struct DifferenceRow {

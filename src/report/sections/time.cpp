@@ -37,8 +37,6 @@ Timing timing(const StudyRows& rows, std::size_t row) {
       1, as_count(rows.maybe(row, "paper_members").value_or(static_cast<double>(one.members))));
   one.paper_minutes = paper_minutes(rows.text(row, "method"), one.paper_members);
   if (one.members > 1) one.label += fmt::format(", {} members", one.members);
-  if (rows.distinct("shots").size() > 1)
-    one.label = joined({one.label, shots_text(rows.text(row, "shots"))});
   return one;
 }
 
@@ -85,7 +83,8 @@ ReportTable time_table(const StudyRows& rows, const std::vector<Timing>& timings
   return table;
 }
 
-Figure time_figure(const StudyRows& rows, const std::vector<Timing>& timings) {
+std::string time_panel(const StudyRows& rows, const std::vector<Timing>& timings,
+                       const std::string& title) {
   std::vector<double> values;
   double widest = 60;
   for (const Timing& one : timings) {
@@ -95,7 +94,8 @@ Figure time_figure(const StudyRows& rows, const std::vector<Timing>& timings) {
   }
   const auto count = static_cast<double>(timings.size());
   const Axis x = log_axis("seconds per member for 2000 episodes", values);
-  Panel panel(rows.text(0, "store"), x, bare_axis(0, count),
+  Panel panel(joined({rows.text(0, "store"), shots_text(rows.text(0, "shots"))}), x,
+              bare_axis(0, count),
               {.width = 360,
                .height = 74 + 26 * count,
                .left = widest + 14,
@@ -103,8 +103,6 @@ Figure time_figure(const StudyRows& rows, const std::vector<Timing>& timings) {
                .top = 26,
                .bottom = 44});
   for (const auto& tick : x.ticks) panel.segment({tick.first, 0}, {tick.first, count}, "gr");
-  std::string message = "What each method costs";
-  std::string note = "The axis is logarithmic.";
   for (std::size_t r = 0; r < timings.size(); ++r) {
     const Timing& one = timings[r];
     const double at = count - 0.5 - static_cast<double>(r);
@@ -113,16 +111,29 @@ Figure time_figure(const StudyRows& rows, const std::vector<Timing>& timings) {
       panel.segment({one.per_member, at}, {*paper, at}, "stem");
       panel.marker({*paper, at}, kPaper,
                    fmt::format("{}, the paper: {} per member", one.label, duration_text(*paper)));
-      note = "Blue: here. Grey diamonds: the paper. The axis is logarithmic.";
-      message = fmt::format("{}: {} per member here, {} in the paper", one.label,
-                            duration_text(one.per_member), duration_text(*paper));
     }
     panel.marker({one.per_member, at}, kOurs,
                  fmt::format("{}, here: {} per member, {} in all", one.label,
                              duration_text(one.per_member), duration_text(one.seconds)));
   }
-  return {
-      .id = {}, .title = message, .panels = {panel.svg(message)}, .note = note, .csv = rows.csv()};
+  return panel.svg(title);
+}
+
+// Said of what has the most members.
+std::string time_sentence(const std::vector<Timing>& timings) {
+  const Timing* largest = nullptr;
+  for (const Timing& one : timings)
+    if (one.paper_minutes && (largest == nullptr || one.members > largest->members)) largest = &one;
+  if (largest == nullptr) return "What each method costs";
+  return fmt::format("{}: {} per member here, {} in the paper", largest->label,
+                     duration_text(largest->per_member),
+                     duration_text(*largest->paper_per_member()));
+}
+
+std::vector<Timing> timings_of(const StudyRows& rows) {
+  std::vector<Timing> timings;
+  for (std::size_t r = 0; r < rows.size(); ++r) timings.push_back(timing(rows, r));
+  return timings;
 }
 
 }  // namespace
@@ -134,11 +145,20 @@ std::vector<Block> time_blocks(const RecordedStudy& study) {
   std::size_t number = 0;
   for (const StudyRows& rows : StudyRows(*table).split_by({"store"})) {
     ++number;
-    std::vector<Timing> timings;
-    for (std::size_t r = 0; r < rows.size(); ++r) timings.push_back(timing(rows, r));
-    Figure figure = time_figure(rows, timings);
-    figure.id = fmt::format("time-figure-{}", number);
-    figure.made_by = provenance(study);
+    const std::vector<Timing> timings = timings_of(rows);
+    Figure figure{.id = fmt::format("time-figure-{}", number),
+                  .title = time_sentence(timings),
+                  .panels = {},
+                  .note = "Blue: here. Grey diamonds: the paper. The axis is logarithmic.",
+                  .csv = rows.csv(),
+                  .made_by = provenance(study)};
+    for (const StudyRows& of_shots : rows.split_by({"shots"}))
+      figure.panels.push_back(time_panel(of_shots, timings_of(of_shots), figure.title));
+    const std::string episodes = rows.text(0, "episodes");
+    if (episodes != "2000" && !episodes.empty())
+      figure.note += fmt::format(
+          " Measured with {} episodes and scaled to 2000, so what is done once counts for more.",
+          episodes);
     blocks.emplace_back(std::move(figure));
     blocks.emplace_back(
         ShownTable{time_table(rows, timings, fmt::format("time-{}", number)), provenance(study)});
