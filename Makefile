@@ -16,10 +16,11 @@
 #   make deb     a Debian package in build/, with program, library, headers, Python package and documents
 #   make test-deb   installs that package in a bare Debian and uses it (as root)
 #   make wheel   the Python package as a wheel in build/wheel
+#   make pictures   the pictures of the report in docs/pictures, from the demo's report
 #   make pipeline-quickdraw     from drawings to a table: train a network, extract features, tune, evaluate
 #   make pipeline-doublemnist   from digits to features in the plane, and accuracies
 .PHONY: build demo paper test test-release test-debug test-asan test-tsan test-clang lint coverage faults bench bench-pictures bench-extract \
-        bench-classifier bench-answers docs deb test-deb wheel pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-lint \
+        bench-classifier bench-answers docs deb test-deb wheel pictures pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-lint \
         packages-coverage packages-bench packages-bench-extract packages-bench-answers packages-pipeline packages-docs packages-deb packages-wheel clean
 
 PROGRAM_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
@@ -29,7 +30,7 @@ BUILD_PACKAGES := $(PROGRAM_PACKAGES) libtorch-dev pybind11-dev python3-dev pyth
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev python3 python3-pytest \
                  python3-h5py python3-scipy python3-sklearn python3-joblib python3-pandas python3-matplotlib \
                  python3-pil python3-torch python3-pip python3-setuptools python3-wheel libopenblas0-pthread \
-                 doxygen groff-base binutils libheif-examples
+                 doxygen groff-base binutils libheif-examples chromium-headless-shell
 LINT_PACKAGES := $(PROGRAM_PACKAGES) pybind11-dev python3-dev clang-format clang-tidy python3
 COVERAGE_PACKAGES := $(TEST_PACKAGES) gcovr
 BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn python3-pil \
@@ -115,6 +116,10 @@ test-deb: deb
 
 wheel: packages-wheel build
 	DEEPVORO_BUILD=build /usr/bin/python3 -m pip wheel --no-deps --no-index --no-build-isolation --wheel-dir build/wheel .
+
+pictures: demo
+	@scripts/install_packages.sh chromium-headless-shell python3
+	/usr/bin/python3 scripts/figures/report_pictures.py build/demo/report.html docs/pictures
 
 pipeline-quickdraw: packages-pipeline build
 	@scripts/quickdraw/pipeline.sh

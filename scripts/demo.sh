@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Four methods on the built-in sketches, and what to try next.
+# Four methods on the built-in sketches, a report of them, and what to try next.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/demo
 build/bin/deepvoro evaluate data/quickdraw --method vd,deepvoro,deepvoro++,plda --shots 1,5 \
   --json build/demo/results.json
+build/bin/deepvoro report build/demo --out build/demo/report.html --pictures data/quickdraw/pictures/novel.tar
 cat <<'EOF'
 
 Each row is the mean accuracy over 2000 five-way episodes on classes that the network behind the features never saw.
 The last column is the gain over the nearest prototype (vd) on the very same episodes.
+The report, with figures, mistakes and the hardest drawings, opens in any browser: build/demo/report.html
 Results, episode by episode: build/demo/results.json
 
 Next:
@@ -17,5 +19,6 @@ Next:
   make pipeline-quickdraw                                                        train that network yourself, in minutes
   build/bin/deepvoro store create my-store --novel features.npz                  bring your own features
   build/bin/deepvoro evaluate my-store --method vd,deepvoro --shots 1,5          and compare methods on them
+  build/bin/deepvoro report build/demo --tables latex                            tables for a paper
   build/bin/deepvoro --help                                                      everything else
 EOF

@@ -54,6 +54,8 @@
 #include "deepvoro/picture/decode.hpp"
 #include "deepvoro/picture/picture.hpp"
 #include "deepvoro/picture/view.hpp"
+#include "deepvoro/report/report.hpp"
+#include "deepvoro/study/answers.hpp"
 #include "deepvoro/study/compare.hpp"
 #include "deepvoro/study/evaluate.hpp"
 #include "deepvoro/study/few_shot_validation.hpp"

@@ -26,12 +26,10 @@
 #include "flag_text.hpp"
 #include "info_command.hpp"
 #include "predict_command.hpp"
+#include "report_command.hpp"
 #include "store_command.hpp"
-<<<<<<< HEAD
-#include "test_command.hpp"
-=======
 #include "study_command.hpp"
->>>>>>> 9af1cff (The paper's studies: tables and figures made again on any stores, chosen on val, resumable)
+#include "test_command.hpp"
 #include "train_command.hpp"
 #include "tune_command.hpp"
 
@@ -135,18 +133,15 @@ void describe(CLI::App& program) {
   deepvoro::add_tune_command(program);
   deepvoro::add_compare_command(program);
   deepvoro::add_study_command(program);
+  deepvoro::add_report_command(program);
   deepvoro::add_store_command(program);
   deepvoro::add_backbone_command(program);
   deepvoro::add_train_command(program);
   deepvoro::add_extract_command(program);
-<<<<<<< HEAD
   group(program, "Classify pictures",
         {"fit", "predict", "test", "explain", "info", "add", "remove", "rename"});
-  group(program, "Compare methods on features", {"evaluate", "tune", "compare", "store"});
-=======
-  group(program, "Classify pictures", {"fit", "predict", "add", "remove", "explain"});
-  group(program, "Compare methods on features", {"evaluate", "tune", "compare", "study", "store"});
->>>>>>> 9af1cff (The paper's studies: tables and figures made again on any stores, chosen on val, resumable)
+  group(program, "Compare methods on features",
+        {"evaluate", "tune", "compare", "study", "report", "store"});
   group(program, "Make features with networks", {"backbone", "train", "extract"});
 }
 

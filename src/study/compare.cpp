@@ -16,6 +16,7 @@
 #include "deepvoro/features/store.hpp"
 #include "ensemble/selection.hpp"
 #include "features/json_fields.hpp"
+#include "study/recorded_result.hpp"
 
 namespace deepvoro {
 namespace {
@@ -41,29 +42,6 @@ std::vector<double> episode_accuracies(const JsonFields& fields) {
     values.push_back(percent);
   }
   return values;
-}
-
-RecordedResult recorded_result(const json& object, const std::string& file,
-                               const std::string& where) {
-  const JsonFields fields(object, where);
-  if (fields.text("format") != "deepvoro-result")
-    fields.fail("format", "must be \"deepvoro-result\", as 'deepvoro evaluate' writes it");
-  if (fields.whole("version", 0) != 1)
-    fields.fail("version", "must be 1, the only one this program reads");
-  const JsonFields store = fields.object("store");
-  return {.file = file,
-          .method = fields.text("method"),
-          .scheme = fields.text("scheme"),
-          .members = fields.whole("members", 1),
-          .store_path = store.text("path"),
-          .store_sha256 = store.text("sha256"),
-          .split = fields.text("split"),
-          .shape = {.ways = fields.whole("ways", 1),
-                    .shots = fields.whole("shots", 1),
-                    .queries = fields.whole("queries", 1)},
-          .seed = fields.whole("seed", 0),
-          .protocol = fields.text("protocol"),
-          .episode_accuracy = episode_accuracies(fields)};
 }
 
 // "seed 0 and 1" for everything that decides the episodes and is not the same.
@@ -211,6 +189,29 @@ ordered_json to_json(const Comparison& comparison) {
 }
 
 }  // namespace
+
+RecordedResult recorded_result(const json& object, const std::string& file,
+                               const std::string& where) {
+  const JsonFields fields(object, where);
+  if (fields.text("format") != "deepvoro-result")
+    fields.fail("format", "must be \"deepvoro-result\", as 'deepvoro evaluate' writes it");
+  if (fields.whole("version", 0) != 1)
+    fields.fail("version", "must be 1, the only one this program reads");
+  const JsonFields store = fields.object("store");
+  return {.file = file,
+          .method = fields.text("method"),
+          .scheme = fields.text("scheme"),
+          .members = fields.whole("members", 1),
+          .store_path = store.text("path"),
+          .store_sha256 = store.text("sha256"),
+          .split = fields.text("split"),
+          .shape = {.ways = fields.whole("ways", 1),
+                    .shots = fields.whole("shots", 1),
+                    .queries = fields.whole("queries", 1)},
+          .seed = fields.whole("seed", 0),
+          .protocol = fields.text("protocol"),
+          .episode_accuracy = episode_accuracies(fields)};
+}
 
 std::vector<RecordedResult> read_results(const std::filesystem::path& file) {
   const std::string where = file.string();

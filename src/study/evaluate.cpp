@@ -17,6 +17,7 @@
 #include "ensemble/selection.hpp"
 #include "ensemble/space_cache.hpp"
 #include "features/npy.hpp"
+#include "study/answer_counter.hpp"
 
 namespace deepvoro {
 namespace {
@@ -209,14 +210,19 @@ EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
   std::unique_ptr<EnsembleDevice> device;
   if (request.device != "cpu") device = backbone_library().ensemble_device(request.device);
   setting.device = device.get();
+  AnswerCounter counter(store, request.split, episodes);
+  const ScoreSink counting = [&](std::span<const double> of_episode) {
+    counter.add(of_episode);
+    if (scores) scores(of_episode);
+  };
   const std::size_t steps = request.reliability.asks_for_something() ? 2 : 1;
   if (result.head) {
     const Stopwatch evaluating;
     result.episode_accuracy =
-        evaluate_head(setting, *result.head, scores, part_of(progress, 0, steps));
+        evaluate_head(setting, *result.head, counting, part_of(progress, 0, steps));
     result.evaluation_seconds = evaluating.seconds();
   } else {
-    run_ensemble(setting, pool, scores, part_of(progress, 0, steps), result);
+    run_ensemble(setting, pool, counting, part_of(progress, 0, steps), result);
   }
   if (request.reliability.asks_for_something()) {
     ReliabilityRequest with_seed = request.reliability;
@@ -224,6 +230,7 @@ EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
     result.reliability =
         measure_reliability(setting, result.members, with_seed, part_of(progress, 1, steps));
   }
+  result.answers = counter.answers();
   result.accuracy = estimate(result.episode_accuracy);
   return result;
 }

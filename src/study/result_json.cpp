@@ -30,6 +30,35 @@ ordered_json to_json(const HeadConfiguration& head) {
   return object;
 }
 
+// Lists that belong together, one value for each class: a list of objects would be several times
+// as long.
+ordered_json to_json(const Answers& answers) {
+  ordered_json names = ordered_json::array();
+  ordered_json samples = ordered_json::array();
+  ordered_json asked = ordered_json::array();
+  ordered_json right = ordered_json::array();
+  ordered_json ci95 = ordered_json::array();
+  for (const Answers::OfClass& one : answers.classes) {
+    names.push_back(one.name);
+    samples.push_back(one.samples);
+    asked.push_back(one.asked);
+    right.push_back(one.right);
+    ci95.push_back(one.ci95);
+  }
+  ordered_json object = {
+      {"classes", names}, {"samples", samples}, {"asked", asked}, {"right", right}, {"ci95", ci95}};
+  if (!answers.confusion.empty()) object["confusion"] = answers.confusion;
+  ordered_json hardest = ordered_json::array();
+  for (const Answers::HardQuery& one : answers.hardest)
+    hardest.push_back({{"class", one.of_class},
+                       {"place", one.place},
+                       {"asked", one.asked},
+                       {"wrong", one.wrong},
+                       {"taken_for", one.taken_for}});
+  object["hardest"] = hardest;
+  return object;
+}
+
 ordered_json to_json(const EvaluationResult& result, const ordered_json& store) {
   const Evaluation& request = result.request;
   ordered_json object = {{"format", "deepvoro-result"},
@@ -68,6 +97,7 @@ ordered_json to_json(const EvaluationResult& result, const ordered_json& store) 
                           {"kept", open_set.kept_percent},
                           {"found", open_set.found_percent}};
   }
+  object["answers"] = to_json(result.answers);
   object["store"] = store;
   object["seconds"] = {{"selection", result.selection_seconds},
                        {"evaluation", result.evaluation_seconds}};

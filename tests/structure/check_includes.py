@@ -24,6 +24,7 @@ MAY_USE = {
     "backbone": ("picture", "ensemble"),
     "study": ("classifier",),
     "classifier": ("ensemble", "backbone"),
+    "report": ("study",),
     "cluster": ("study",),
     "cli": ANY,
     "python": ANY,

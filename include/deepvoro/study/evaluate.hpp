@@ -18,6 +18,7 @@
 #include "deepvoro/ensemble/scores.hpp"
 #include "deepvoro/episodes/episode.hpp"
 #include "deepvoro/episodes/reliability.hpp"
+#include "deepvoro/study/answers.hpp"
 
 namespace deepvoro {
 
@@ -70,6 +71,7 @@ struct EvaluationResult {
   std::optional<Guidance> guidance;
   std::optional<Oracle> oracle;
   std::optional<Reliability> reliability;  // where it was asked for
+  Answers answers;
   double selection_seconds = 0;
   double evaluation_seconds = 0;
 

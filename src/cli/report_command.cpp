@@ -1,0 +1,65 @@
+#include "report_command.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/report/report.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr const char* kReportFooter = R"(
+The page opens from a file, without a network: every figure with its numbers, the command and the
+hashes that made it, and the paper's numbers beside ours where it has any. --tables prints tables in
+the style of a paper: best bold, second underlined, * where a method is better than the best
+baseline with p < 0.05.
+
+Examples:
+  deepvoro report results.json --out report.html
+  deepvoro report studies results.json --out report.html
+  deepvoro report results.json --out report.html --pictures data/quickdraw/pictures/novel.tar
+  deepvoro report results.json --tables latex > tables.tex)";
+
+struct ReportCommand {
+  std::vector<std::string> inputs;
+  std::string out;
+  std::string tables;
+  std::string pictures;
+
+  void run() const;
+};
+
+void ReportCommand::run() const {
+  if (out.empty() && tables.empty())
+    throw usage_error("give --out FILE for a page, --tables for tables, or both");
+  ReportRequest request{.inputs = {inputs.begin(), inputs.end()}};
+  if (!pictures.empty()) request.pictures = pictures;
+  const std::string text = tables.empty() ? "" : report_tables(request, table_format_named(tables));
+  if (!out.empty()) write_report(request, out);
+  fmt::print("{}", text);
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& program) {
+  auto command = std::make_shared<ReportCommand>();
+  CLI::App* app = program.add_subcommand(
+      "report", "results and studies as one page with figures, or as tables for a paper");
+  app->footer(kReportFooter);
+  app->add_option(
+         "INPUT", command->inputs,
+         "result of deepvoro evaluate --json, study of deepvoro study, or a folder of them")
+      ->required();
+  app->add_option("--out", command->out, "the page, one HTML file");
+  app->add_option("--tables", command->tables, "print all tables: latex, markdown or csv");
+  app->add_option("--pictures", command->pictures,
+                  "pictures of the evaluated split, to show the hardest: a folder per class, or an "
+                  "archive of one");
+  app->callback([command] { command->run(); });
+}
+
+}  // namespace deepvoro

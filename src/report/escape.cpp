@@ -1,0 +1,85 @@
+#include "report/escape.hpp"
+
+#include <array>
+#include <span>
+#include <utility>
+
+namespace deepvoro {
+namespace {
+
+using Replacement = std::pair<std::string_view, std::string_view>;
+
+std::string replaced(std::string_view text, std::span<const Replacement> replacements) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    std::string_view from = text.substr(0, 1);
+    std::string_view to = from;
+    for (const auto& [special, written] : replacements)
+      if (text.starts_with(special)) {
+        from = special;
+        to = written;
+        break;
+      }
+    out += to;
+    text.remove_prefix(from.size());
+  }
+  return out;
+}
+
+constexpr std::array kHtml = std::to_array<Replacement>(
+    {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&#39;"}});
+
+constexpr std::array kLatex = std::to_array<Replacement>({{"\\", "\\textbackslash{}"},
+                                                          {"{", "\\{"},
+                                                          {"}", "\\}"},
+                                                          {"$", "\\$"},
+                                                          {"&", "\\&"},
+                                                          {"#", "\\#"},
+                                                          {"%", "\\%"},
+                                                          {"_", "\\_"},
+                                                          {"~", "\\textasciitilde{}"},
+                                                          {"^", "\\textasciicircum{}"},
+                                                          {"--", "-{}-"},
+                                                          {"<", "$<$"},
+                                                          {">", "$>$"},
+                                                          {"±", "$\\pm$"},
+                                                          {"−", "$-$"},
+                                                          {"–", "--"},
+                                                          {"·", "$\\cdot$"},
+                                                          {"λ", "$\\lambda$"},
+                                                          {"β", "$\\beta$"},
+                                                          {"×", "$\\times$"}});
+
+constexpr std::array kMarkdown = std::to_array<Replacement>({{"\\", "\\\\"},
+                                                             {"`", "\\`"},
+                                                             {"*", "\\*"},
+                                                             {"_", "\\_"},
+                                                             {"[", "\\["},
+                                                             {"]", "\\]"},
+                                                             {"<", "\\<"},
+                                                             {">", "\\>"},
+                                                             {"&", "\\&"},
+                                                             {"|", "\\|"}});
+
+}  // namespace
+
+std::string html(std::string_view text) {
+  return replaced(text, kHtml);
+}
+
+std::string latex(std::string_view text) {
+  return replaced(text, kLatex);
+}
+
+std::string markdown(std::string_view text) {
+  return replaced(text, kMarkdown);
+}
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  constexpr std::array doubled = std::to_array<Replacement>({{"\"", "\"\""}});
+  return "\"" + replaced(text, doubled) + "\"";
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+// Names of classes, stores and files come from anywhere. They become part of a document here.
+namespace deepvoro {
+
+// For text and for attributes in double quotes.
+[[nodiscard]] std::string html(std::string_view text);
+[[nodiscard]] std::string latex(std::string_view text);
+[[nodiscard]] std::string markdown(std::string_view text);
+// A field of a CSV file, in quotes where it needs them.
+[[nodiscard]] std::string csv_field(std::string_view text);
+
+}  // namespace deepvoro

@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/plot.hpp"
+#include "report/sections/sections.hpp"
+
+namespace deepvoro {
+namespace {
+
+constexpr double kRowHeight = 25;
+constexpr std::size_t kLabelCharacters = 24;
+
+template <class Row>
+PanelLayout row_layout(const std::vector<Row>& rows) {
+  double widest = 30;
+  for (const Row& row : rows)
+    widest = std::max(widest, text_width(shortened(row.label, kLabelCharacters)));
+  return {.width = 360,
+          .height = 74 + kRowHeight * static_cast<double>(rows.size()),
+          .left = widest + 14,
+          .right = 14,
+          .top = 26,
+          .bottom = 44};
+}
+
+}  // namespace
+
+Provenance provenance(const RecordedStudy& study) {
+  Provenance made_by{
+      .command = study.command, .settings = study.settings, .hashes = {}, .program = {}};
+  for (const RecordedStore& store : study.stores)
+    made_by.hashes.push_back(
+        store.sha256.empty() ? store.name
+                             : fmt::format("{} sha256 {}", store.name, store.sha256.substr(0, 12)));
+  if (!study.version.empty())
+    made_by.program = fmt::format("deepvoro {} ({})", study.version, study.commit.substr(0, 12));
+  return made_by;
+}
+
+std::string shots_text(const std::string& shots) {
+  if (shots.empty()) return "";
+  return shots + (shots == "1" ? " shot" : " shots");
+}
+
+std::string joined(const std::vector<std::string>& parts, const char* separator) {
+  std::vector<std::string> present;
+  std::ranges::copy_if(parts, std::back_inserter(present),
+                       [](const std::string& part) { return !part.empty(); });
+  return fmt::format("{}", fmt::join(present, separator));
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  if (words.size() < 2) return joined(words);
+  const std::vector<std::string> first(words.begin(), words.end() - 1);
+  return joined(first) + " and " + words.back();
+}
+
+std::string told(const std::vector<Statement>& statements, const std::string& verb) {
+  std::vector<std::string> sentences;
+  for (std::size_t i = 0; i < statements.size();) {
+    std::vector<std::string> words;
+    const std::string& subject = statements[i].subject;
+    for (; i < statements.size() && statements[i].subject == subject; ++i)
+      words.push_back(statements[i].words);
+    sentences.push_back(joined({subject, verb, listed(words)}, " "));
+  }
+  return joined(sentences, "; ");
+}
+
+std::size_t as_count(double value) {
+  return value > 0 && value < 1e15 ? static_cast<std::size_t>(std::llround(value)) : 0;
+}
+
+ReportTable plain_table(const RecordedTable& table, const std::string& id) {
+  ReportTable shown{
+      .id = id, .title = table.title.empty() ? table.name : table.title, .columns = {}};
+  const StudyRows rows(table);
+  std::vector<bool> numeric;
+  for (const RecordedColumn& column : table.columns) {
+    bool has_number = false;
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      has_number |= rows.maybe(r, column.name).has_value();
+    numeric.push_back(has_number);
+    shown.columns.push_back({.label = column.unit.empty()
+                                          ? column.label
+                                          : fmt::format("{}, {}", column.label, column.unit),
+                             .csv_names = {column.name},
+                             .numeric = has_number});
+  }
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    TableRow row;
+    for (const RecordedColumn& column : table.columns) {
+      const auto number = rows.maybe(r, column.name);
+      if (!number) {
+        const std::string text = rows.text(r, column.name);
+        row.cells.push_back({.text = text.empty() ? "–" : text});
+        continue;
+      }
+      const bool is_whole =
+          *number == std::round(*number) && std::abs(*number) < 1e9 && column.unit != "%";
+      row.cells.push_back({.text = is_whole             ? fmt::format("{:.0f}", *number)
+                                   : column.unit == "%" ? fmt::format("{:.2f}", *number)
+                                                        : fmt::format("{:.4g}", *number),
+                           .values = {*number}});
+    }
+    shown.rows.push_back(std::move(row));
+  }
+  return shown;
+}
+
+std::vector<Block> plain_blocks(const RecordedStudy& study) {
+  std::vector<Block> blocks;
+  for (const RecordedTable& table : study.tables)
+    blocks.emplace_back(
+        ShownTable{plain_table(table, study.name + "-" + table.name), provenance(study)});
+  return blocks;
+}
+
+std::string dot_plot(const std::string& title, const std::vector<ComparedRow>& rows,
+                     const std::string& alt, const std::vector<double>& also) {
+  std::vector<double> values = also;
+  for (const ComparedRow& row : rows) {
+    values.push_back(row.accuracy - row.ci95);
+    values.push_back(row.accuracy + row.ci95);
+    if (row.published) values.push_back(*row.published - row.published_ci95.value_or(0));
+    if (row.published) values.push_back(*row.published + row.published_ci95.value_or(0));
+  }
+  const auto count = static_cast<double>(rows.size());
+  Panel panel(title, accuracy_axis("accuracy, %", values), bare_axis(0, count), row_layout(rows));
+  for (const auto& tick : accuracy_axis("", values).ticks)
+    panel.segment({tick.first, 0}, {tick.first, count}, "gr");
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const ComparedRow& row = rows[r];
+    const double at = count - 0.5 - static_cast<double>(r);
+    panel.row_label(at, shortened(row.label, kLabelCharacters));
+    if (row.published)
+      panel.interval_x({*row.published, at - 0.17}, row.published_ci95.value_or(0), kPaper,
+                       fmt::format("{}, the paper: {}", row.label,
+                                   estimate_text(*row.published, row.published_ci95)));
+    panel.interval_x({row.accuracy, row.published ? at + 0.17 : at}, row.ci95, kOurs,
+                     fmt::format("{}, here: {}", row.label, estimate_text(row.accuracy, row.ci95)));
+  }
+  return panel.svg(alt);
+}
+
+std::string difference_plot(const std::string& title, const std::string& axis,
+                            const std::vector<DifferenceRow>& rows, const std::string& alt) {
+  std::vector<double> values{0};
+  for (const DifferenceRow& row : rows) {
+    values.push_back(row.difference - row.ci95);
+    values.push_back(row.difference + row.ci95);
+  }
+  const auto count = static_cast<double>(rows.size());
+  const Axis x = linear_axis(axis, values);
+  Panel panel(title, x, bare_axis(0, count), row_layout(rows));
+  for (const auto& tick : x.ticks) panel.segment({tick.first, 0}, {tick.first, count}, "gr");
+  panel.segment({0, 0}, {0, count}, "zero");
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const DifferenceRow& row = rows[r];
+    const double at = count - 0.5 - static_cast<double>(r);
+    panel.row_label(at, shortened(row.label, kLabelCharacters));
+    panel.interval_x({row.difference, at}, row.ci95, series_of_method(row.method),
+                     row.tip.empty() ? fmt::format("{}: {}", row.label,
+                                                   estimate_text(row.difference, row.ci95, true))
+                                     : row.tip);
+  }
+  return panel.svg(alt);
+}
+
+}  // namespace deepvoro

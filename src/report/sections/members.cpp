@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "report/plot.hpp"
+#include "report/sections/sections.hpp"
+
+namespace deepvoro {
+namespace {
+
+// The r of a study's own table for the same store, shots and method.
+std::optional<double> correlation(const RecordedStudy& study, const StudyRows& members) {
+  const RecordedTable* table = study.table("correlation");
+  if (table == nullptr) return std::nullopt;
+  StudyRows rows(*table);
+  for (const char* column : {"store", "shots", "method"})
+    if (rows.has(column) && members.has(column)) rows = rows.where(column, members.text(0, column));
+  return rows.size() == 1 ? rows.maybe(0, "r") : std::nullopt;
+}
+
+std::string agreement_sentence(double lowest, double highest) {
+  const std::string range = highest - lowest < 0.005
+                                ? fmt::format("r = {:.2f}", lowest)
+                                : fmt::format("r = {:.2f} to {:.2f}", lowest, highest);
+  if (lowest >= 0.7) return "Members that do well on val do well on novel: " + range;
+  if (highest < 0.3) return "How a member does on val says little about novel: " + range;
+  return "Members that do well on val often do well on novel: " + range;
+}
+
+std::string scatter(const StudyRows& members, const std::string& title, std::size_t first_row) {
+  std::vector<double> values;
+  std::vector<Point> points;
+  for (std::size_t r = 0; r < members.size(); ++r) {
+    points.push_back({members.number(r, "val"), members.number(r, "novel")});
+    values.push_back(points.back().x);
+    values.push_back(points.back().y);
+  }
+  std::vector<double> of_x;
+  std::vector<double> of_y;
+  for (const Point& point : points) {
+    of_x.push_back(point.x);
+    of_y.push_back(point.y);
+  }
+  Panel panel(title, accuracy_axis("val accuracy, %", of_x),
+              accuracy_axis("novel accuracy, %", of_y), {.height = 300});
+  const Axis x = accuracy_axis("", of_x);
+  const Axis y = accuracy_axis("", of_y);
+  const double low = std::max(x.low, y.low);
+  const double high = std::min(x.high, y.high);
+  if (low < high) panel.segment({low, low}, {high, high}, "ident");
+  panel.cloud(points, series_of_method(members.text(0, "method")), first_row);
+  return panel.svg(title + ", one point per member");
+}
+
+}  // namespace
+
+std::vector<Block> member_blocks(const RecordedStudy& study) {
+  const RecordedTable* table = study.table("members");
+  if (table == nullptr) return plain_blocks(study);
+  std::vector<Block> blocks;
+  const std::vector<StudyRows> stores = StudyRows(*table).split_by({"store"});
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    Figure figure{.id = fmt::format("members-{}", i + 1),
+                  .title = {},
+                  .panels = {},
+                  .csv = stores[i].csv(),
+                  .made_by = provenance(study)};
+    double lowest = 1;
+    double highest = -1;
+    std::size_t first_row = 0;
+    std::string csv;
+    for (const StudyRows& members : stores[i].split_by({"method", "shots"})) {
+      const auto r = correlation(study, members);
+      lowest = std::min(lowest, r.value_or(lowest));
+      highest = std::max(highest, r.value_or(highest));
+      const std::string title =
+          joined({members.text(0, "method"), shots_text(members.text(0, "shots")),
+                  r ? fmt::format("r = {:.2f}", *r) : ""});
+      figure.panels.push_back(scatter(members, title, first_row));
+      // Rows in the order of the points, so that hover finds them.
+      const std::string rows = members.csv();
+      csv += csv.empty() ? rows : rows.substr(rows.find('\n') + 1);
+      first_row += members.size();
+    }
+    figure.csv = csv;
+    figure.title = joined({lowest <= highest ? agreement_sentence(lowest, highest)
+                                             : "Every member alone, on val and on novel",
+                           stores.size() > 1 ? stores[i].text(0, "store") : ""});
+    figure.note =
+        "Each point is one member, a view with a transformation (and a geometry), alone. Dashed: "
+        "as good on novel as on val.";
+    blocks.emplace_back(std::move(figure));
+  }
+  if (const RecordedTable* summary = study.table("summary"))
+    blocks.emplace_back(ShownTable{plain_table(*summary, "members-summary"), provenance(study)});
+  return blocks;
+}
+
+std::vector<Block> transformation_blocks(const RecordedStudy& study) {
+  const RecordedTable* table = study.table("transformations");
+  if (table == nullptr) return {};
+  std::vector<Block> blocks;
+  const std::vector<StudyRows> stores = StudyRows(*table).split_by({"store"});
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    Figure figure{.id = fmt::format("transformations-{}", i + 1),
+                  .title = {},
+                  .panels = {},
+                  .note = "Solid: novel classes. Dashed: val, on which transformations are chosen.",
+                  .csv = stores[i].csv(),
+                  .made_by = provenance(study)};
+    std::vector<std::string> messages;
+    for (const StudyRows& rows : stores[i].split_by({"shots"})) {
+      std::size_t best = 0;
+      for (std::size_t r = 1; r < rows.size(); ++r)
+        if (rows.number(r, "val") > rows.number(best, "val")) best = r;
+      messages.push_back(
+          joined({fmt::format("λ = {}, b = {}", rows.text(best, "lambda"), rows.text(best, "b")),
+                  shots_text(rows.text(best, "shots"))},
+                 " at "));
+      // Curves over b with the logarithm, over lambda without an offset.
+      for (const bool over_b : {true, false}) {
+        const StudyRows curve = over_b ? rows.where("lambda", "0") : rows.where("b", "0");
+        const char* column = over_b ? "b" : "lambda";
+        std::vector<Point> novel;
+        std::vector<Point> val;
+        std::vector<double> x;
+        std::vector<double> y;
+        for (std::size_t r = 0; r < curve.size(); ++r) {
+          const double at = curve.number(r, column);
+          if (over_b && at <= 0) continue;
+          x.push_back(at);
+          novel.push_back({at, curve.number(r, "novel")});
+          val.push_back({at, curve.number(r, "val")});
+          y.push_back(novel.back().y);
+          y.push_back(val.back().y);
+        }
+        if (novel.size() < 2) continue;
+        std::ranges::sort(novel, {}, &Point::x);
+        std::ranges::sort(val, {}, &Point::x);
+        const std::string title = joined(
+            {over_b ? "log (λ = 0), over b" : "b = 0, over λ", shots_text(rows.text(0, "shots"))});
+        Panel panel(title, over_b ? log_axis("b", x) : linear_axis("λ", x),
+                    accuracy_axis("accuracy, %", y), {.right = 52});
+        Series dashed = kOurs;
+        dashed.dashed = true;
+        panel.line(val, dashed);
+        panel.line(novel, kOurs);
+        for (const Point& point : val)
+          panel.marker(point, kOurs,
+                       fmt::format("{} {:g}: val {:.2f} %", over_b ? "b" : "λ", point.x, point.y),
+                       true, 3);
+        for (const Point& point : novel)
+          panel.marker(point, kOurs,
+                       fmt::format("{} {:g}: novel {:.2f} %", over_b ? "b" : "λ", point.x, point.y),
+                       false, 3);
+        panel.end_labels({{novel.back().y, "novel"}, {val.back().y, "val"}}, {kOurs, kOurs});
+        figure.panels.push_back(panel.svg(title));
+      }
+    }
+    if (figure.panels.empty()) continue;
+    figure.title = joined(
+        {"Best on val: " + listed(messages), stores.size() > 1 ? stores[i].text(0, "store") : ""});
+    blocks.emplace_back(std::move(figure));
+  }
+  return blocks;
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/document.hpp"
+#include "report/inputs.hpp"
+
+// The parts of a report. Each function turns numbers into what a section shows of them.
+namespace deepvoro {
+
+// A small picture of a sample of a class, PNG as base64; empty where it is not known.
+using Thumbnails = std::function<std::string(const Answers::OfClass& of_class, std::size_t place)>;
+
+[[nodiscard]] std::vector<Block> method_blocks(const std::vector<ReportedResult>& results);
+[[nodiscard]] std::vector<Block> reliability_blocks(const std::vector<ReportedResult>& results);
+[[nodiscard]] std::vector<Block> failure_blocks(const std::vector<ReportedResult>& results,
+                                                const Thumbnails& thumbnails);
+// The main result, a sentence.
+[[nodiscard]] std::string main_result(const std::vector<ReportedResult>& results);
+
+[[nodiscard]] std::vector<Block> joint_blocks(const RecordedStudy& study);
+[[nodiscard]] std::vector<Block> ablation_blocks(const RecordedStudy& study);
+// backbones, procedures, cross-domain
+[[nodiscard]] std::vector<Block> setting_blocks(const RecordedStudy& study);
+[[nodiscard]] std::vector<Block> ensemble_size_blocks(const RecordedStudy& study);
+[[nodiscard]] std::vector<Block> member_blocks(const RecordedStudy& study);
+[[nodiscard]] std::vector<Block> transformation_blocks(const RecordedStudy& study);
+[[nodiscard]] std::vector<Block> surrogate_grid_blocks(const RecordedStudy& study);
+[[nodiscard]] std::vector<Block> surrogate_pattern_blocks(const RecordedStudy& study);
+[[nodiscard]] std::vector<Block> shots_blocks(const RecordedStudy& study);
+[[nodiscard]] std::vector<Block> outlier_blocks(const RecordedStudy& study);
+[[nodiscard]] std::vector<Block> embedding_blocks(const RecordedStudy& study);
+[[nodiscard]] std::vector<Block> diagram_blocks(const RecordedStudy& study);
+[[nodiscard]] std::vector<Block> time_blocks(const RecordedStudy& study);
+// A table of a study that nothing here draws, as it is.
+[[nodiscard]] std::vector<Block> plain_blocks(const RecordedStudy& study);
+
+// --- words and numbers that several of them need ---
+
+inline constexpr double kSignificant = 0.05;  // below which a p-value counts
+
+[[nodiscard]] Provenance provenance(const RecordedStudy& study);
+// "1 shot", "5 shots"; empty for an empty text
+[[nodiscard]] std::string shots_text(const std::string& shots);
+// "cub, 1 shot"
+[[nodiscard]] std::string joined(const std::vector<std::string>& parts,
+                                 const char* separator = ", ");
+// "a, b and c"
+[[nodiscard]] std::string listed(const std::vector<std::string>& words);
+// "a does x and y, b does z": what several say of one subject, said once.
+struct Statement {
+  std::string subject;
+  std::string words;
+};
+[[nodiscard]] std::string told(const std::vector<Statement>& statements, const std::string& verb);
+[[nodiscard]] std::size_t as_count(double value);
+// A table of a study, its columns as they are.
+[[nodiscard]] ReportTable plain_table(const RecordedTable& table, const std::string& id);
+
+// Rows of a dot plot: what was measured here, and what the paper says of it.
+struct ComparedRow {
+  std::string label;
+  double accuracy = 0;
+  double ci95 = 0;
+  std::optional<double> published = {};
+  std::optional<double> published_ci95 = {};
+};
+// `also`: accuracies of other panels, so that their axes are the same.
+[[nodiscard]] std::string dot_plot(const std::string& title, const std::vector<ComparedRow>& rows,
+                                   const std::string& alt, const std::vector<double>& also = {});
+
+// Differences with their intervals around a line at zero.
+struct DifferenceRow {
+  std::string label;
+  std::string method;  // for its colour
+  double difference = 0;
+  double ci95 = 0;
+  std::string tip = {};
+};
+[[nodiscard]] std::string difference_plot(const std::string& title, const std::string& axis,
+                                          const std::vector<DifferenceRow>& rows,
+                                          const std::string& alt);
+
+}  // namespace deepvoro

@@ -1,0 +1,117 @@
+"""`deepvoro report` from outside: what it reads, what it writes, how it refuses."""
+import csv
+import io
+import json
+import re
+import subprocess
+
+import made_up_studies
+import pytest
+from conftest import REPOSITORY
+
+WRONG_USAGE, BAD_DATA = 2, 3
+
+
+@pytest.fixture
+def studies(tmp_path):
+    made_up_studies.write_studies(tmp_path / "studies")
+    made_up_studies.write_results(tmp_path / "studies" / "results.json")
+    return tmp_path / "studies"
+
+
+def test_every_study_has_a_section_and_nothing_is_said_twice(deepvoro, studies, tmp_path):
+    done = deepvoro("report", studies, "--out", tmp_path / "report.html")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    for name in made_up_studies.STUDIES:
+        assert any(found.startswith((name, "time" if name == "time" else name)) for found in ids), name
+    assert not re.search(r'(?:src|href)="(?!#|data:)', page)
+
+
+def test_the_same_inputs_give_the_same_bytes(deepvoro, studies, tmp_path):
+    for name in ("a.html", "b.html"):
+        assert deepvoro("report", studies, "--out", tmp_path / name).returncode == 0
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_tables_say_what_compare_says(deepvoro, make_store, tmp_path):
+    results = tmp_path / "results.json"
+    store = make_store(dim=6, classes=(("base", 6), ("val", 6), ("novel", 6)))
+    assert deepvoro("evaluate", store, "--method", "vd,deepvoro", "--ways", 4, "--shots", 1, "--queries", 3, "--episodes", 50, "--json", results).returncode == 0
+    comparison = tmp_path / "comparison.json"
+    assert deepvoro("compare", results, "--json", comparison).returncode == 0
+    expected = json.loads(comparison.read_text())["comparisons"][0]
+    done = deepvoro("report", results, "--tables", "csv")
+    assert done.returncode == 0, done.stderr
+    rows = {row["method"]: row for row in csv.DictReader(io.StringIO(done.stdout))}
+    assert float(rows["deepvoro"]["accuracy_1"]) == pytest.approx(expected["b"]["accuracy"], abs=1e-12)
+    assert float(rows["deepvoro"]["difference_1"]) == pytest.approx(expected["difference"], abs=1e-12)
+    assert float(rows["deepvoro"]["difference_ci95_1"]) == pytest.approx(expected["ci95"], abs=1e-12)
+    assert float(rows["deepvoro"]["p_1"]) == pytest.approx(expected["t_test"]["p"], rel=1e-12)
+    assert rows["vd"]["difference_1"] == ""
+
+
+def test_latex_compiles_in_the_eyes_of_a_parser(deepvoro, studies):
+    text = deepvoro("report", studies, "--tables", "latex").stdout
+    assert text.count("\\begin{table}") == text.count("\\end{table}") >= 15
+    for table in text.split("\\begin{table}")[1:]:
+        columns = len(re.search(r"\\begin\{tabular\}\{(\w+)\}", table)[1])
+        for row in re.findall(r"^(.*?) \\\\", table, flags=re.MULTILINE):
+            width = len(re.split(r"(?<!\\)&", row))
+            spanned = sum(int(n) - 1 for n in re.findall(r"\\multicolumn\{(\d+)\}", row))
+            assert width + spanned == columns, row
+
+
+def test_pictures_of_the_hardest_samples(deepvoro, tmp_path):
+    results = tmp_path / "results.json"
+    store, pictures = REPOSITORY / "data/quickdraw", REPOSITORY / "data/quickdraw/pictures/novel.tar"
+    assert deepvoro("evaluate", store, "--method", "vd", "--episodes", 300, "--json", results).returncode == 0
+    hardest = json.loads(results.read_text())["answers"]["hardest"]
+    done = deepvoro("report", results, "--out", tmp_path / "report.html", "--pictures", pictures)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    names = json.loads(results.read_text())["answers"]["classes"]
+    listed = set(subprocess.run(["tar", "tf", pictures], check=True, capture_output=True, text=True).stdout.split("\n"))
+    known = {name.strip("/").split("/")[-2] for name in listed if name.endswith(".png")}
+    assert page.count('src="data:image/png;base64,') == sum(names[query["class"]] in known for query in hardest)
+
+
+@pytest.mark.parametrize("flags, code, words", (
+    ((), WRONG_USAGE, "--out"),
+    (("--tables", "word"), WRONG_USAGE, "--tables word: unknown; use latex, markdown, csv"),
+    (("--out", "no/such/folder/report.html"), BAD_DATA, "no/such/folder"),
+    (("--out", "report.html", "--pictures", "nowhere"), BAD_DATA, "nowhere"),
+))
+def test_what_cannot_be_is_refused_in_one_line(deepvoro, studies, flags, code, words):
+    done = deepvoro("report", studies, *flags)
+    assert done.returncode == code, done.stderr
+    assert len(done.stderr.splitlines()) == 1 and words in done.stderr
+
+
+@pytest.mark.parametrize("damage", ("", "[]", "{}", "[1]", "{", "[[[[", '{"format":"deepvoro-study"}', '{"format":"deepvoro-result"}', '{"format":"deepvoro-pool"}', "\xff"))
+def test_damaged_files_are_refused(deepvoro, tmp_path, damage):
+    (tmp_path / "bad.json").write_text(damage, encoding="latin-1")
+    done = deepvoro("report", tmp_path / "bad.json", "--out", tmp_path / "report.html")
+    assert done.returncode == BAD_DATA, done.stderr
+    assert len(done.stderr.splitlines()) == 1 and "bad.json" in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["bad.json"]
+
+
+@pytest.mark.parametrize("name", made_up_studies.STUDIES)
+def test_a_study_with_any_cell_missing_is_drawn_or_refused(deepvoro, tmp_path, name):
+    """Never an internal error, whatever is null."""
+    rng = made_up_studies.random.Random(name)
+    for attempt in range(6):
+        made = made_up_studies.STUDIES[name](made_up_studies.random.Random(1))
+        for table in made["tables"]:
+            for row in rng.sample(table["rows"], min(len(table["rows"]), 1 + attempt)):
+                row[rng.randrange(len(row))] = rng.choice((None, "x", -1e308, 1e14, -1e14, 1e-300, True, ""))
+        (tmp_path / "study.json").write_text(json.dumps(made))
+        done = deepvoro("report", tmp_path / "study.json", "--out", tmp_path / "report.html")
+        assert done.returncode in (0, BAD_DATA), done.stderr
+        if done.returncode == 0:
+            page = (tmp_path / "report.html").read_text(encoding="utf-8")
+            drawn = "".join(re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL))
+            assert not re.search(r'(?:[MLHV ]|="-?)(?:nan|inf)', drawn)

@@ -1,0 +1,211 @@
+"""The page of `deepvoro report` in a browser: it opens offline, shows every mark, answers to hover and buttons, fits any screen."""
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import made_up_studies
+import pytest
+from browser import Browser, find_browser
+from conftest import REPOSITORY
+
+if find_browser() is None:
+    pytest.skip("no Chromium: apt-get install chromium-headless-shell", allow_module_level=True)
+
+WIDTHS = (360, 768, 1440)
+AXE = ("axe-core", "4.10.2", "9ea2d2d6917da998122bdacfd3b473e31ead53f4b87146c716a12edf89158100")
+DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+# Marks of each kind of figure: a selector, and how many there are.
+MARKS = {
+    "#differences .pt": 10,
+    "#members-1 circle": 2 * (128 + 320),
+    "#members-2 circle": 2 * (128 + 320),
+    "#transformations-1 .pt": 2 * 2 * (7 + 4),
+    "#ensemble-size-1 .bd": 4,
+    "#ensemble-size-1 .ho": 2,
+    "#ablation-ablation_all-1-figure .pt:not(.paper)": 18,
+    "#ablation-schemes-1-figure .pt.paper": 18,
+    "#joint-joint-1-figure .pt.paper": 14,
+    "#surrogate-grid-1 .hm": 300,
+    "#surrogate-grid-1 .pick": 20,
+    "#surrogate-grid-1 .pick.best": 2,
+    "#surrogate-pattern-1 .thin": 40,
+    "#shots-1 .pt": 24,
+    "#outliers-1 .zero": 1,
+    "#embedding-1 .ds": 20,
+    "#diagram-1 .tint": 20,
+    "#diagram-1 .cross": 25,
+    "#time-figure-1 .pt.paper": 5,
+    "#backbones-table-1-figure .pt": 10 + 7,
+    "#cross-domain-table-1-figure .pt.paper": 7,
+    "#classes .pt": 12,
+    "#confusion .hm": 24,
+    "#hardest li": 6,
+}
+
+
+@pytest.fixture(scope="module")
+def page(deepvoro, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    made_up_studies.write_studies(folder / "studies")
+    made_up_studies.write_results(folder / "studies" / "results.json")
+    done = deepvoro("report", folder / "studies", "--out", folder / "report.html")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "report.html").stat().st_size <= 1_500_000
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Browser() as opened:
+        yield opened
+
+
+@pytest.fixture(params=WIDTHS)
+def opened(browser, page, request):
+    browser.messages.clear()
+    browser.requests.clear()
+    browser.size(request.param)
+    browser.open(page)
+    yield browser
+    assert browser.messages == []
+
+
+def test_it_asks_for_nothing_but_itself(opened, page):
+    assert opened.requests == [page.resolve().as_uri()]
+
+
+def test_nothing_is_wider_than_the_screen(opened):
+    assert opened.run("document.documentElement.scrollWidth <= innerWidth")
+    # Tables may be wide, in a box that scrolls.
+    assert opened.run("""[...document.querySelectorAll("main *")].filter((e) => !e.closest(".scroll") && !e.closest("svg") &&
+                         e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 80))""") == []
+
+
+def test_no_text_of_a_figure_is_cut_off(opened):
+    cut = opened.run("""[...document.querySelectorAll("svg.panel")].flatMap((svg) => { const box = svg.getBoundingClientRect();
+        return [...svg.querySelectorAll("text")].filter((t) => { const b = t.getBoundingClientRect();
+            return b.left < box.left - 1 || b.right > box.right + 1 || b.top < box.top - 1 || b.bottom > box.bottom + 1; })
+        .map((t) => `${svg.closest(".block").id}: ${t.textContent}`); })""")
+    assert cut == []
+
+
+def test_every_section_has_its_marks(opened):
+    for selector, count in MARKS.items():
+        assert opened.run(f"document.querySelectorAll({json.dumps(selector)}).length") == count, selector
+    assert opened.run("[...document.querySelectorAll('main section')].filter((s) => !s.querySelector('.block')).length") == 0
+    assert opened.run("document.querySelectorAll('svg:not([aria-label])').length") == 0
+    for broken in ("NaN", "undefined", "inf"):
+        assert opened.run(f"[...document.querySelectorAll('svg path, svg circle, svg rect')].filter((e) => e.outerHTML.includes('{broken}')).length") == 0
+
+
+def point_at(browser, selector):
+    browser.run(f"document.querySelector({json.dumps(selector)}).scrollIntoView({{block: 'center'}})")
+    browser.run(DRAWN)  # scrolling hides what hover showed
+    x, y = browser.run(f"(() => {{ const b = document.querySelector({json.dumps(selector)}).getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }})()")
+    browser.hover(x, y)
+    return browser.run("document.getElementById('tip').hidden ? null : document.getElementById('tip').textContent")
+
+
+def test_hover_tells_values(opened):
+    assert re.match(r"R \d+, β [\d.]+: val \d+\.\d\d %", point_at(opened, "#surrogate-grid-1 .hm"))
+    assert "store cub-wrn28-10" in point_at(opened, "#members-1 circle:last-child")
+    assert opened.run("""(() => { const b = document.getElementById("tip").getBoundingClientRect(); return b.left >= 0 && b.right <= innerWidth; })()""")
+    opened.hover(1, 1)
+    assert opened.run("document.getElementById('tip').hidden")
+
+
+def test_hover_on_a_cloud_tells_the_row_of_that_point(opened):
+    """Of every cloud, so that clouds of later panels do not count from the wrong row."""
+    rows = list(csv.DictReader(io.StringIO(opened.run("document.querySelector('#members-1 pre[data-kind=csv]').textContent"))))
+    starts = opened.run("[...document.querySelectorAll('#members-1 [data-rows]')].map((g) => [Number(g.dataset.rows), g.children.length])")
+    assert [start for start, _ in starts] == [sum(n for _, n in starts[:i]) for i in range(len(starts))]
+    assert len(rows) == sum(n for _, n in starts)
+    groups = [(rows[start]["method"], rows[start]["shots"]) for start, _ in starts]
+    assert len(set(groups)) == 4
+    for (start, n), group in zip(starts, groups):
+        assert {(row["method"], row["shots"]) for row in rows[start:start + n]} == {group}
+
+
+def saved(browser, folder, selector):
+    browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder), eventsEnabled=True)
+    browser.run(f"document.querySelector({json.dumps(selector)}).click()")
+    name = browser.wait_for("Browser.downloadWillBegin")["suggestedFilename"]
+    browser.wait_for("Browser.downloadProgress", lambda values: values["state"] == "completed")
+    return folder / name
+
+
+def test_figures_can_be_saved(opened, tmp_path):
+    drawn = saved(opened, tmp_path, "#diagram-1 button[data-kind=svg]")
+    tree = ElementTree.parse(drawn)
+    assert drawn.name == "diagram-1.svg" and drawn.stat().st_size <= 200_000
+    assert len(tree.findall(".//{http://www.w3.org/2000/svg}path[@class='edge']")) == 4
+    numbers = saved(opened, tmp_path, "#shots-1 button[data-kind=csv]")
+    rows = list(csv.DictReader(io.StringIO(numbers.read_text(encoding="utf-8"))))
+    assert numbers.name == "shots-1.csv" and len(rows) == 24 and rows[0]["method"] == "vd"
+
+
+def test_numbers_unfold(opened):
+    opened.run("document.querySelector('#shots-1 details').open = true")
+    opened.run(DRAWN)
+    assert opened.run("document.querySelectorAll('#shots-1 details tbody tr').length") == 24
+
+
+def test_tables_are_copied_as_the_program_prints_them(opened, deepvoro, page):
+    for kind in ("latex", "markdown", "csv"):
+        held = opened.run(f"document.querySelector('#methods pre[data-kind={kind}]').textContent")
+        assert held in deepvoro("report", page.parent / "studies", "--tables", kind).stdout
+    opened.run("""(() => { window.copied = null; navigator.clipboard.writeText = async (text) => { window.copied = text; }; })()""")
+    opened.run("document.querySelector('#methods button[data-kind=latex]').click()")
+    assert opened.run("window.copied").startswith("% needs \\usepackage{booktabs,xcolor}\n\\begin{table}")
+
+
+@pytest.mark.parametrize("dark", (False, True))
+def test_names_are_words_and_never_markup(browser, deepvoro, tmp_path, dark):
+    """Whatever a class, store or method is called."""
+    evil = '<img src=x onerror="console.log(1)"></script><script>console.log(2)</script>'
+    made = json.loads(json.dumps(made_up_studies.result(made_up_studies.random.Random(1), "vd", 1)))
+    made["answers"]["classes"][0] = made["method"] = made["split"] = made["store"]["path"] = evil
+    (tmp_path / "results.json").write_text(json.dumps(made))
+    embedded = made_up_studies.STUDIES["embedding"](made_up_studies.random.Random(1))
+    embedded["tables"][0]["rows"][0][2] = embedded["stores"][0]["name"] = embedded["command"] = evil
+    (tmp_path / "embedding.json").write_text(json.dumps(embedded))
+    done = deepvoro("report", tmp_path, "--out", tmp_path / "report.html")
+    assert done.returncode == 0, done.stderr
+    browser.messages.clear()
+    browser.size(768, dark=dark)
+    browser.open(tmp_path / "report.html")
+    assert browser.run("document.querySelectorAll('img, script').length") == 1  # its own script
+    assert browser.messages == []
+
+
+@pytest.fixture(scope="module")
+def axe():
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("axe-core comes by npm, and there is none")
+    name, version, sha256 = AXE
+    folder = Path(os.environ.get("DEEPVORO_BUILD", REPOSITORY / "build")) / "axe"
+    source = folder / "package" / "axe.min.js"
+    if not source.is_file():
+        fetched = subprocess.run([REPOSITORY / "scripts/npm_package.sh", name, version, sha256, folder], capture_output=True, text=True)
+        if fetched.returncode != 0:
+            pytest.skip(f"{name} cannot be fetched: {fetched.stderr.strip()}")
+    return source.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("dark", (False, True))
+@pytest.mark.parametrize("width", (360, 1440))
+def test_everybody_can_read_it(browser, page, axe, width, dark):
+    browser.call("Page.setBypassCSP", enabled=True)
+    browser.size(width, dark=dark)
+    browser.open(page)
+    browser.run(axe + "; undefined")
+    found = browser.run("axe.run().then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(' | ')}`))")
+    browser.call("Page.setBypassCSP", enabled=False)
+    assert found == []
