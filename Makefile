@@ -1,6 +1,7 @@
 # Each target does all of its own set-up on Debian bookworm.
 #   make build   the program at build/bin/deepvoro, the Python package in build/python
 #   make demo    few-shot accuracy on the built-in sketches
+#   make paper   the paper's studies on the built-in sketches and on other stores: make paper STORES="a b"
 #   make test    every test: optimised, then the C++ tests in Debug builds with sanitizers
 #   make test-clang  the C++ tests, compiled by clang
 #   make lint    clang-format and clang-tidy, over what changed since they last found it clean
@@ -17,7 +18,7 @@
 #   make wheel   the Python package as a wheel in build/wheel
 #   make pipeline-quickdraw     from drawings to a table: train a network, extract features, tune, evaluate
 #   make pipeline-doublemnist   from digits to features in the plane, and accuracies
-.PHONY: build demo test test-release test-debug test-asan test-tsan test-clang lint coverage faults bench bench-pictures bench-extract \
+.PHONY: build demo paper test test-release test-debug test-asan test-tsan test-clang lint coverage faults bench bench-pictures bench-extract \
         bench-classifier bench-answers docs deb test-deb wheel pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-lint \
         packages-coverage packages-bench packages-bench-extract packages-bench-answers packages-pipeline packages-docs packages-deb packages-wheel clean
 
@@ -50,6 +51,11 @@ demo: packages-program
 	cmake --preset release -DDEEPVORO_TESTS=OFF
 	cmake --build build -j $(JOBS) --target deepvoro_program
 	@scripts/demo.sh
+
+paper: packages-program
+	cmake --preset release -DDEEPVORO_TESTS=OFF
+	cmake --build build -j $(JOBS) --target deepvoro_program
+	@scripts/paper.sh $(STORES)
 
 # The sanitizers' builds are Debug builds, at -O0 with assertions; test-debug is one without them.
 test: test-release test-asan test-tsan

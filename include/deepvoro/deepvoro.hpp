@@ -56,6 +56,7 @@
 #include "deepvoro/study/compare.hpp"
 #include "deepvoro/study/evaluate.hpp"
 #include "deepvoro/study/few_shot_validation.hpp"
+#include "deepvoro/study/paper_study.hpp"
 #include "deepvoro/study/seen_classes.hpp"
 #include "deepvoro/study/series.hpp"
 #include "deepvoro/study/tune.hpp"

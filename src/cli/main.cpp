@@ -27,6 +27,7 @@
 #include "info_command.hpp"
 #include "predict_command.hpp"
 #include "store_command.hpp"
+#include "study_command.hpp"
 #include "test_command.hpp"
 #include "train_command.hpp"
 #include "tune_command.hpp"
@@ -130,13 +131,14 @@ void describe(CLI::App& program) {
   deepvoro::add_evaluate_command(program);
   deepvoro::add_tune_command(program);
   deepvoro::add_compare_command(program);
+  deepvoro::add_study_command(program);
   deepvoro::add_store_command(program);
   deepvoro::add_backbone_command(program);
   deepvoro::add_train_command(program);
   deepvoro::add_extract_command(program);
   group(program, "Classify pictures",
         {"fit", "predict", "test", "explain", "info", "add", "remove", "rename"});
-  group(program, "Compare methods on features", {"evaluate", "tune", "compare", "store"});
+  group(program, "Compare methods on features", {"evaluate", "tune", "compare", "study", "store"});
   group(program, "Make features with networks", {"backbone", "train", "extract"});
 }
 

@@ -126,11 +126,12 @@ Oracle Oracle::peek(const EpisodeSetting& setting, const ValidationRanking& rank
                     const Progress& progress) {
   const CorrectCounts counts = counts_of_growing_ensemble(setting, ranking.ranked(), progress);
   const EpisodeShape& shape = setting.episodes.shape();
-  const std::size_t best = place_of_largest(mean_accuracies(counts, shape));
+  std::vector<double> by_size = mean_accuracies(counts, shape);
+  const std::size_t best = place_of_largest(by_size);
   std::vector<double> accuracy;
   for (const std::uint32_t correct : counts[best])
     accuracy.push_back(percent_of_queries(correct, shape));
-  return {best + 1, estimate(accuracy)};
+  return {best + 1, estimate(accuracy), std::move(by_size)};
 }
 
 }  // namespace deepvoro

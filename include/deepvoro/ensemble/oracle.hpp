@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "deepvoro/core/export.hpp"
 #include "deepvoro/core/progress.hpp"
@@ -16,6 +17,7 @@ class ValidationRanking;
 struct DEEPVORO_API Oracle {
   std::size_t size = 0;
   Estimate accuracy;
+  std::vector<double> accuracy_by_size;  // of the best 1, 2, ... by validation together
 
   static Oracle peek(const EpisodeSetting& setting, const ValidationRanking& ranking,
                      const Progress& progress = {});
