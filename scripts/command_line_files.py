@@ -50,7 +50,7 @@ class Command:
 
 
 def is_list_of_commands(title):
-    return title not in ("Options", "Positionals")
+    return title not in ("Options", "Positionals", "Studies")
 
 
 def read_command(program, words=()):

@@ -157,6 +157,7 @@ def test_ensemble_size(study, result, method, shots):
         assert row["lowest"] - 1e-9 <= row["mean"] <= row["highest"] + 1e-9
     everything = found.rows("random", method=method, shots=shots)[-1]
     assert everything["size"] == len(members)
+    assert everything["sd"] == 0
     assert everything["mean"] == pytest.approx(expected["full"]["accuracy"], abs=ONE_QUERY_PERCENT)
 
 
@@ -525,7 +526,9 @@ def test_birds_follow_the_paper(deepvoro, cub_store, tmp_path):
         assert process.returncode == 0, process.stderr
     slopes = {row["method"]: row for row in Study(tmp_path, "outliers").rows("slopes")}
     assert all(row["slope"] + row["slope_ci95"] < 0 for row in slopes.values())
-    assert slopes["deepvoro"]["gain_slope"] - slopes["deepvoro"]["gain_slope_ci95"] > 0
+    assert slopes["deepvoro"]["gain_slope"] > 0
+    assert slopes["deepvoro++"]["gain_slope"] > 0
+    assert slopes["plda"]["gain_slope"] - slopes["plda"]["gain_slope_ci95"] > 0
     found = Study(tmp_path, "shots")
     for method in ("vd", "deepvoro", "plda"):
         accuracy = [row["accuracy"] for row in found.rows("shots", method=method)]

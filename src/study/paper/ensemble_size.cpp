@@ -55,10 +55,11 @@ void add_random(const StudyUnit& unit, Method method, const Pool& pool, double s
   for (std::size_t s = 0; s < sizes.size(); ++s) {
     std::vector<double> accuracy;
     for (const json& of_sizes : of_draws) accuracy.push_back(of_sizes[s].get<double>());
-    double sum = 0;
+    // From the first on, so that equal values have no deviation.
+    double above_first = 0;
+    for (const double percent : accuracy) above_first += percent - accuracy.front();
+    const double mean = accuracy.front() + above_first / kDraws;
     double squares = 0;
-    for (const double percent : accuracy) sum += percent;
-    const double mean = sum / kDraws;
     for (const double percent : accuracy) squares += (percent - mean) * (percent - mean);
     unit.run.table("random").add({unit.store.name, unit.shots(), name(method), sizes[s], kDraws,
                                   mean, std::ranges::min(accuracy), std::ranges::max(accuracy),
