@@ -35,10 +35,10 @@ void write_whole(const std::filesystem::path& file, const std::string& text) {
 
 }  // namespace
 
-StudyRun::StudyRun(const PaperStudy& study, const StudyRequest& request, std::filesystem::path out,
+StudyRun::StudyRun(const PaperStudy& study, StudyRequest request, std::filesystem::path out,
                    Progress progress)
     : study_(study),
-      request_(request),
+      request_(std::move(request)),
       out_(std::move(out)),
       progress_(std::move(progress)),
       tables_(study.tables),

@@ -48,7 +48,7 @@ struct PaperStudy {
 // What the studies have in common while they run: steps that are kept, progress, tables.
 class StudyRun {
  public:
-  StudyRun(const PaperStudy& study, const StudyRequest& request, std::filesystem::path out,
+  StudyRun(const PaperStudy& study, StudyRequest request, std::filesystem::path out,
            Progress progress);
 
   StudyResult run();
