@@ -258,7 +258,7 @@ class TestProgram:
     def test_csv_has_six_digits_of_what_json_and_the_package_have(self, deepvoro, store, tmp_path):
         folder, asked, wanted, queries, names = store
         self.fit(deepvoro, folder, tmp_path / "birds.dv")
-        rows = [line.split(",")[3:] for line in deepvoro("predict", tmp_path / "birds.dv", asked).stdout.splitlines()[1:]]
+        rows = [line.split(",")[3:-1] for line in deepvoro("predict", tmp_path / "birds.dv", asked).stdout.splitlines()[1:]]
         json_rows = [answer["probabilities"] for answer in self.predict(deepvoro, tmp_path / "birds.dv", asked)]
         package_rows = [answer.probabilities for answer in package.Classifier.load(tmp_path / "birds.dv").predict(asked)]
         for same in (json_rows, package_rows):
