@@ -21,10 +21,6 @@ def main(page, folder):
             browser.open(page)
             browser.run("document.fonts.ready")
             (folder / f"report-{name}.png").write_bytes(browser.picture(height=HEIGHT))
-        browser.size(360, 740, scale=2)
-        browser.open(page)
-        browser.run("document.querySelector('#differences').scrollIntoView()")
-        (folder / "report-phone.png").write_bytes(browser.picture("#differences"))
 
 
 if __name__ == "__main__":

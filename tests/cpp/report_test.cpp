@@ -94,7 +94,7 @@ TEST_F(ReportTest, TablesAreThoseOfAPaperInLatex) {
       "\\textbf{members} & \\textbf{time} \\\\\\midrule\n"
       "vd & \\underline{64.00 $\\pm$ 2.48} & -- & -- & 2 & 1.5 s \\\\\n"
       "dc & 59.00 $\\pm$ 2.48 & -5.00 $\\pm$ 0.00 & $<$ 1e-300 & 2 & 1.5 s \\\\\n"
-      "plda & \\textbf{74.00 $\\pm$ 2.66}$^{*}$ & +10.00 $\\pm$ 0.55 & 4e-06 & 2 & 1.5 s \\\\\n"
+      "plda & \\textbf{74.00 $\\pm$ 2.66}$^{*}$ & +10.00 $\\pm$ 0.55 & 6e-06 & 2 & 1.5 s \\\\\n"
       "\\bottomrule\n\\end{tabular}\n\\end{table}\n");
 }
 
@@ -106,7 +106,7 @@ TEST_F(ReportTest, TablesInMarkdownAndCsv) {
                          "| --- | ---: | ---: | ---: | ---: | ---: |\n"
                          "| vd | *64.00 ± 2.48* | – | – | 2 | 1.5 s |\n"
                          "| dc | 59.00 ± 2.48 | -5.00 ± 0.00 | \\< 1e-300 | 2 | 1.5 s |\n"
-                         "| plda | **74.00 ± 2.66**\\* | +10.00 ± 0.55 | 4e-06 | 2 | 1.5 s |\n"),
+                         "| plda | **74.00 ± 2.66**\\* | +10.00 ± 0.55 | 6e-06 | 2 | 1.5 s |\n"),
       std::string::npos)
       << markdown_text;
   const std::string csv = report_tables(request, TableFormat::csv);
@@ -194,24 +194,24 @@ TEST_F(ReportTest, BadInputIsOneLineAndLeavesNothing) {
   refuse(study(json::array()), {"bad.json", "\"tables\""});
   json table = small_table();
   table["rows"][1] = {"fish"};
-  refuse(study({table}), {"bad.json: table 0: row 1 is not a list of 2 values"});
+  refuse(study(json::array({table})), {"bad.json: table 0: row 1 is not a list of 2 values"});
   table = small_table();
   table["rows"][1][1] = json::object();
-  refuse(study({table}), {"row 1, column novel, is no number"});
+  refuse(study(json::array({table})), {"row 1, column novel, is no number"});
   table["rows"][1][1] = 1e300;
-  refuse(study({table}), {"row 1, column novel, is a number beyond 1e15"});
+  refuse(study(json::array({table})), {"row 1, column novel, is a number beyond 1e15"});
   table = small_table();
   table["columns"][1]["name"] = "store";
-  refuse(study({table}), {"store is the name of two columns"});
+  refuse(study(json::array({table})), {"store is the name of two columns"});
   table["columns"][1]["name"] = "<b>";
-  refuse(study({table}), {"column 1", "letters, digits"});
-  json document = study({small_table()});
+  refuse(study(json::array({table})), {"column 1", "letters, digits"});
+  json document = study(json::array({small_table()}));
   document["version"] = 2;
   refuse(document, {"\"version\" must be 1"});
   document = result("vd", {1, 2});
   document["answers"] = {{"classes", {"a", "b"}}, {"samples", {1}}};
   refuse(document, {"\"answers\"", "\"samples\" has 1 values instead of 2"});
-  document = study({small_table()});
+  document = study(json::array({small_table()}));
   document["study"] = "shots";
   document["tables"][0]["name"] = "shots";
   refuse(document, {"row 0 has no number in the column shots"});
@@ -239,7 +239,7 @@ TEST_F(ReportTest, AMissingFileOrAFolderOfOtherThingsIsRefused) {
 
 TEST_F(ReportTest, AFolderIsItsStudiesAndResults) {
   std::filesystem::create_directory(folder_ / "in");
-  write_file(folder_ / "in/a.json", study({small_table()}).dump());
+  write_file(folder_ / "in/a.json", study(json::array({small_table()})).dump());
   write_file(folder_ / "in/b.json", results_.dump());
   write_file(folder_ / "in/pool.json", R"({"format":"deepvoro-pool"})");
   const std::string text = report_tables({{folder_ / "in"}}, TableFormat::markdown);
