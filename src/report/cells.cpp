@@ -92,7 +92,7 @@ struct Step {
 Loop drawn_loop(std::vector<Step> steps) {
   auto start = std::ranges::find_if(steps, &Step::is_junction);
   if (start == steps.end()) start = std::ranges::min_element(steps, {}, &Step::midpoint);
-  std::ranges::rotate(steps, start);
+  std::rotate(steps.begin(), start, steps.end());
   const bool has_junctions = steps.front().is_junction;
   Loop loop;
   Loop border;

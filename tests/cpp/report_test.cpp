@@ -52,7 +52,7 @@ json study(const json& tables) {
   return {{"format", "deepvoro-study"},
           {"version", 1},
           {"study", "mine"},
-          {"stores", {{{"name", "birds"}}}},
+          {"stores", json::array({{{"name", "birds"}}})},
           {"tables", tables}};
 }
 
@@ -62,7 +62,7 @@ json small_table() {
           {"columns",
            {{{"name", "store"}, {"label", "store"}},
             {{"name", "novel"}, {"label", "novel accuracy"}, {"unit", "%"}}}},
-          {"rows", {{"birds", 71.5}, {"fish", nullptr}}}};
+          {"rows", json::array({json::array({"birds", 71.5}), json::array({"fish", nullptr})})}};
 }
 
 class ReportTest : public ::testing::Test {
@@ -193,7 +193,7 @@ TEST_F(ReportTest, BadInputIsOneLineAndLeavesNothing) {
   refuse(json::object(), {"bad.json", "neither a result", "nor a study"});
   refuse(study(json::array()), {"bad.json", "\"tables\""});
   json table = small_table();
-  table["rows"][1] = {"fish"};
+  table["rows"][1] = json::array({"fish"});
   refuse(study(json::array({table})), {"bad.json: table 0: row 1 is not a list of 2 values"});
   table = small_table();
   table["rows"][1][1] = json::object();
@@ -219,9 +219,9 @@ TEST_F(ReportTest, BadInputIsOneLineAndLeavesNothing) {
   document["tables"][0] = {
       {"name", "panels"},
       {"columns", {{{"name", "width"}}, {{"name", "height"}}, {{"name", "cells"}}}},
-      {"rows", {{2, 2, "AAA="}}}};
+      {"rows", json::array({json::array({2, 2, "AAA="})})}};
   document["tables"][1] = {
-      {"name", "points"}, {"columns", {{{"name", "panel"}}}}, {"rows", json::array()}};
+      {"name", "points"}, {"columns", json::array({{{"name", "panel"}}})}, {"rows", json::array()}};
   refuse(document, {"not width x height bytes"});
 }
 
