@@ -81,15 +81,17 @@ def environment(tmp_path):
 
 
 def scaled(pictures, mean=MEAN, std=STD):
+    """What the network is fed of the view of its own size, which cuts off a margin."""
     files = sorted(pictures.rglob("*.png"))
-    pixels = np.stack([np.asarray(Image.open(file)) for file in files]).astype(np.float32) / 255
+    larger = int(1.15 * SIDE)
+    margin = round((larger - SIDE) / 2)
+    views = [Image.open(file).resize((larger, larger), Image.BILINEAR).crop((margin, margin, margin + SIDE, margin + SIDE)) for file in files]
+    pixels = np.stack([np.asarray(view) for view in views]).astype(np.float32) / 255
     return torch.from_numpy(((pixels - np.float32(mean)) / np.float32(std)).transpose(0, 3, 1, 2).copy())
 
 
 def extracted(deepvoro, pictures, model, folder, environment):
-    # The size rule of the paper: a view of this side is the picture itself.
-    process = deepvoro("extract", pictures, "--model", model, "--views", f"s{SIDE}_r0_f0", "--size-rule", "paper", "--out", folder,
-                       env=environment)
+    process = deepvoro("extract", pictures, "--model", model, "--views", f"s{SIDE}_r0_f0", "--out", folder, env=environment)
     assert process.returncode == 0, process.stderr
     return np.load(folder / f"novel/s{SIDE}_r0_f0.npy").astype(np.float32)
 
