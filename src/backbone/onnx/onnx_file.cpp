@@ -18,10 +18,10 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kAboutEnding = ".about.json";
+constexpr const char* kOnnxAboutEnding = ".about.json";
 
 fs::path about_file(const fs::path& model) {
-  return fs::path(model).replace_extension(kAboutEnding);
+  return fs::path(model).replace_extension(kOnnxAboutEnding);
 }
 
 std::array<float, 3> three_numbers(const json& document, const char* key, const std::string& where,
