@@ -10,6 +10,7 @@
 #include "deepvoro/backbone/extraction.hpp"
 #include "deepvoro/backbone/install.hpp"
 #include "deepvoro/backbone/model.hpp"
+#include "deepvoro/backbone/onnx.hpp"
 #include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/backbone/training.hpp"
 #include "deepvoro/classifier/backbone_statistics.hpp"

@@ -17,6 +17,7 @@
 #include "core/sha256.hpp"
 #include "core/stopwatch.hpp"
 #include "deepvoro/backbone/embedder.hpp"
+#include "deepvoro/backbone/onnx.hpp"
 #include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
@@ -131,10 +132,15 @@ std::map<std::string, fs::path> collections_of(const Extraction& request) {
 json backbone_json(const fs::path& model) {
   json backbone{{"name", model.stem().string()}};
   if (is_torchscript(model)) return backbone;
-  const ModelDescription description = description_of(model);
-  backbone["source"] = description.source;
-  backbone["licence"] = description.licence;
-  backbone["trained_on"] = description.trained_on;
+  const auto describe = [&](const auto& description) {
+    backbone["source"] = description.source;
+    backbone["licence"] = description.licence;
+    backbone["trained_on"] = description.trained_on;
+  };
+  if (is_onnx(model))
+    describe(onnx_options_of(model));
+  else
+    describe(description_of(model));
   return backbone;
 }
 

@@ -9,8 +9,10 @@
 #include <optional>
 
 #include "core/json_text.hpp"
+#include "deepvoro/backbone/architecture.hpp"
 #include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/backbone/install.hpp"
+#include "deepvoro/backbone/onnx.hpp"
 #include "deepvoro/core/error.hpp"
 #include "features/json_fields.hpp"
 #include "library_folder.hpp"
@@ -57,7 +59,8 @@ std::map<std::string, fs::path> files_by_name() {
   for (const fs::path& folder : backbone_folders()) {
     std::error_code absent;
     for (const auto& entry : fs::directory_iterator(folder, absent))
-      if (entry.path().extension() == kEnding && entry.is_regular_file(absent))
+      if ((entry.path().extension() == kEnding || is_onnx(entry.path())) &&
+          entry.is_regular_file(absent))
         files.try_emplace(entry.path().stem().string(), entry.path());
   }
   return files;
@@ -67,7 +70,7 @@ bool is_path(const std::string& text) {
   std::error_code absent;
   const auto status = fs::status(text, absent);
   return (fs::exists(status) && !fs::is_directory(status)) || text.find('/') != std::string::npos ||
-         text.ends_with(kEnding) || is_torchscript(text);
+         text.ends_with(kEnding) || is_torchscript(text) || is_onnx(text);
 }
 
 void fill(std::string& fact, const JsonFields& about, const char* key) {
@@ -88,10 +91,32 @@ ModelDescription description_of(const fs::path& model) {
   return description;
 }
 
+namespace {
+
+InstalledBackbone installed_onnx(const std::string& name, const fs::path& file) {
+  const OnnxOptions options = onnx_options_of(file);
+  ModelDescription description;
+  description.input_size = options.input_size.value_or(0);
+  description.pixels = options.pixels;
+  description.licence = options.licence;
+  description.source = options.source;
+  description.trained_on = options.trained_on;
+  return {name, file, "onnx", options.features, description};
+}
+
+}  // namespace
+
 std::vector<InstalledBackbone> installed_backbones() {
   std::vector<InstalledBackbone> all;
-  for (const auto& [name, file] : files_by_name())
-    all.push_back({name, file, description_of(file)});
+  for (const auto& [name, file] : files_by_name()) {
+    if (is_onnx(file)) {
+      all.push_back(installed_onnx(name, file));
+      continue;
+    }
+    const ModelDescription description = description_of(file);
+    all.push_back({name, file, description.architecture.name,
+                   feature_count(description.architecture), description});
+  }
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include "backbone/model_file.hpp"
 #include "core/files.hpp"
 #include "core/sha256.hpp"
+#include "deepvoro/backbone/onnx.hpp"
 #include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/core/error.hpp"
 
@@ -27,17 +28,18 @@ OpenedBackbone open_backbone(const std::string& name_or_file, const std::string&
   const fs::path file = backbone_file(name_or_file);
   OpenedBackbone opened{.file = file,
                         .device = device,
-                        .network = backbone_library().open(file, {.device = device}),
+                        .network = open_network(file, {.device = device}),
                         .origin = {}};
   // A name stays a name; a file has to be found from anywhere.
   opened.origin.backbone = file == fs::path(name_or_file)
                                ? fs::absolute(file).lexically_normal().string()
                                : name_or_file;
   opened.origin.sha256 = sha256_hex(MappedFile(file).bytes());
-  opened.origin.description_json =
-      is_torchscript(file)
-          ? json{{"format", "torchscript"}, {"input_size", opened.network->input_size()}}.dump()
-          : description_json(description_of(file));
+  opened.origin.description_json = is_torchscript(file) || is_onnx(file)
+                                       ? json{{"format", is_onnx(file) ? "onnx" : "torchscript"},
+                                              {"input_size", opened.network->input_size()}}
+                                             .dump()
+                                       : description_json(description_of(file));
   return opened;
 }
 

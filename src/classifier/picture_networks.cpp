@@ -84,7 +84,7 @@ PictureNetworks::PictureNetworks(OpenedBackbone backbone, const std::vector<std:
 Embedder& PictureNetworks::embedder(unsigned worker) {
   std::optional<Embedder>& embedder = embedders_[worker];
   if (!embedder) {
-    networks_[worker] = backbone_library().open(backbone_.file, {.device = backbone_.device});
+    networks_[worker] = open_network(backbone_.file, {.device = backbone_.device});
     embedder.emplace(*networks_[worker], embedders_.front()->views());
   }
   return *embedder;

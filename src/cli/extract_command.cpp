@@ -48,7 +48,7 @@ void ExtractCommand::run() {
   request.threads = compute.threads;
   compute.input_size = size.value_or(compute.input_size);
   request.model = backbone_file(model);
-  const std::unique_ptr<Backbone> backbone = backbone_library().open(request.model, compute);
+  const std::unique_ptr<Backbone> backbone = open_network(request.model, compute);
   request.views = parse_views(views, request.size_rule, size.value_or(backbone->input_size()));
 
   std::optional<ProgressBar> bar("extract");

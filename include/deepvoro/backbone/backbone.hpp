@@ -78,6 +78,11 @@ class DEEPVORO_API BackboneLibrary {
 // Loads the library at the first call. A data error says how to get it where it is missing.
 [[nodiscard]] DEEPVORO_API const BackboneLibrary& backbone_library();
 
+// Opens a model file: an ONNX model by onnxruntime (deepvoro/backbone/onnx.hpp), any other by the
+// library above.
+[[nodiscard]] DEEPVORO_API std::unique_ptr<Backbone> open_network(
+    const std::filesystem::path& model, const ComputeOptions& options = {});
+
 // Whether a file is taken for a TorchScript module, by its ending.
 [[nodiscard]] DEEPVORO_API bool is_torchscript(const std::filesystem::path& model);
 

