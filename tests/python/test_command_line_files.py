@@ -13,7 +13,7 @@ FILES = BUILD / "command_line"
 COMMANDS = [(), ("fit",), ("predict",), ("add",), ("remove",), ("rename",), ("info",), ("test",), ("explain",), ("evaluate",), ("tune",), ("compare",),
             ("study",), ("report",), ("store",),
             ("store", "create"), ("store", "info"), ("store", "check"), ("store", "join"), ("backbone",), ("backbone", "list"),
-            ("backbone", "install"), ("backbone", "statistics"), ("train",), ("extract",)]
+            ("backbone", "install"), ("backbone", "add"), ("backbone", "statistics"), ("train",), ("extract",)]
 
 
 def help_of(words):
