@@ -46,7 +46,7 @@ class Transformer(torch.nn.Module):
 
     def forward(self, pictures):
         tokens = self.patches(pictures).flatten(2).transpose(1, 2)
-        tokens = torch.cat([self.token.expand(len(tokens), -1, -1), tokens], dim=1) + self.places
+        tokens = torch.cat([self.token.expand(tokens.shape[0], -1, -1), tokens], dim=1) + self.places
         weights = torch.softmax(self.queries(tokens) @ self.keys(tokens).transpose(1, 2) / 4, dim=-1)
         tokens = self.norm(tokens + weights @ self.values(tokens))
         return tokens, tokens[:, 1:].mean(dim=1)

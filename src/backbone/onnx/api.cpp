@@ -94,8 +94,8 @@ Runtime::Runtime(const fs::path& library) {
                     library.string()),
         ErrorCode::missing_network);
   api_ = api_of(table);
-  constexpr int errors_alone = 3;
-  check(api_.create_env(errors_alone, "deepvoro", &env_), library.string());
+  constexpr int nothing_but_crashes = 4;  // what goes wrong is told by us, in one line
+  check(api_.create_env(nothing_but_crashes, "deepvoro", &env_), library.string());
   check(api_.default_allocator(&allocator_), library.string());
   constexpr int device_allocator = 0;
   constexpr int default_memory = 0;
