@@ -57,7 +57,8 @@ TEST(Picture, InMemoryItIsCalledByWhatItShows) {
 
 TEST(Picture, BadBytesAreToldWhenTheyAreRead) {
   const Picture text = picture_from_bytes(as_bytes("no picture"), "door");
-  expect_error(ErrorKind::data, {"door", "is not a picture of a known kind"}, [&] { (void)text.read(); });
+  expect_error(ErrorKind::data, {"door", "is not a picture of a known kind"},
+               [&] { (void)text.read(); });
   const std::string whole = png_bytes(random_picture(9, 7, 1));
   const Picture cut = picture_from_bytes(as_bytes(whole.substr(0, whole.size() / 2)), "door");
   expect_error(ErrorKind::data, {"door"}, [&] { (void)cut.read(); });
