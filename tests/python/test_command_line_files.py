@@ -50,7 +50,7 @@ def test_every_flag_is_completed(words):
 
 def test_commands_and_values_are_completed():
     assert offered([""]) == {words[0] for words in COMMANDS if words}
-    assert offered(["st"]) == {"store"}
+    assert offered(["sto"]) == {"store"}
     assert offered(["store", ""]) == {"create", "info", "check", "join"}
     assert offered(["fit", "--device", ""]) == {"cpu", "cuda"}
     assert offered(["--he"]) == {"--help"}
