@@ -1,16 +1,20 @@
 #!/usr/bin/env bash
-# Four methods on the built-in sketches, a report of them, and what to try next.
+# Four methods and some of the paper's studies on the built-in sketches, a report of them, and what to try next.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/demo
 build/bin/deepvoro evaluate data/quickdraw --method vd,deepvoro,deepvoro++,plda --shots 1,5 \
   --json build/demo/results.json
-build/bin/deepvoro report build/demo --out build/demo/report.html --pictures data/quickdraw/pictures/novel.tar
+# A hundred episodes are enough to see what the studies are about.
+for study in members shots diagram embedding; do
+  build/bin/deepvoro study $study data/quickdraw --episodes 100 --out build/demo/studies >/dev/null
+done
+build/bin/deepvoro report build/demo build/demo/studies --out build/demo/report.html --pictures data/quickdraw/pictures/novel.tar
 cat <<'EOF'
 
 Each row is the mean accuracy over 2000 five-way episodes on classes that the network behind the features never saw.
 The last column is the gain over the nearest prototype (vd) on the very same episodes.
-The report, with figures, mistakes and the hardest drawings, opens in any browser: build/demo/report.html
+The report, with figures, studies of 100 episodes, mistakes and the hardest drawings, opens in any browser: build/demo/report.html
 Results, episode by episode: build/demo/results.json
 
 Next:
