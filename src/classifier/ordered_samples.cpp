@@ -100,10 +100,11 @@ std::vector<Sample> sorted_samples(std::span<const SamplesPart> parts) {
     }
   const auto key = [](const Sample& sample) { return std::tie(sample.class_name, sample.name); };
   std::ranges::stable_sort(samples, {}, key);
-  const auto again = std::ranges::unique(samples, [&](const Sample& one, const Sample& other) {
-    return key(one) == key(other) && is_the_same(one, other);
-  });
-  samples.erase(again.begin(), again.end());
+  samples.erase(std::unique(samples.begin(), samples.end(),
+                            [&](const Sample& one, const Sample& other) {
+                              return key(one) == key(other) && is_the_same(one, other);
+                            }),
+                samples.end());
   const auto twice = std::ranges::adjacent_find(samples, {}, key);
   if (twice != samples.end())
     throw data_error(

@@ -88,7 +88,8 @@ std::vector<std::vector<std::size_t>> ClassifierTest::confusion() const {
 
 ClassifierTest test_classifier(const Classifier& classifier, const LabelledPictures& pictures,
                                const PictureOptions& options) {
-  auto [test, label_of] = begun(classifier, pictures.classes);
+  Begun begin = begun(classifier, pictures.classes);
+  ClassifierTest& test = begin.test;
   PictureOptions listening = options;
   listening.events.skipped = [&, tell = options.events.skipped](std::size_t picture,
                                                                 const std::string& reason) {
@@ -100,10 +101,10 @@ ClassifierTest test_classifier(const Classifier& classifier, const LabelledPictu
       [&](const Prediction& prediction) {
         const std::size_t i = prediction.query;
         test.answers.push_back(
-            {pictures.pictures[i].where, label_of[pictures.labels[i]], prediction});
+            {pictures.pictures[i].where, begin.label_of[pictures.labels[i]], prediction});
       },
       listening);
-  return test;
+  return std::move(test);
 }
 
 ClassifierTest test_classifier(const Classifier& classifier, const FeatureStore& store,
