@@ -74,10 +74,11 @@ RidgeByProducts::RidgeByProducts(const Matrix<double>& products, std::span<const
       centred_(products_among(products, from)) {
   fix_block_sizes();
   with_mean_ = centred_ * shares_;
-  mean_squared_ = shares_.dot(with_mean_);
+  const double squared = shares_.dot(with_mean_);
   centred_.colwise() -= with_mean_;
   centred_.rowwise() -= with_mean_.transpose();
-  centred_.array() += mean_squared_;
+  centred_.array() += squared;
+  mean_squared_ = squared;
   spread_ = shares_.dot(centred_.diagonal());
 }
 

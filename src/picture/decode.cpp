@@ -17,7 +17,7 @@ namespace deepvoro {
 namespace {
 
 using EncodedBytes = std::span<const std::byte>;
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 
 std::string_view text_in(EncodedBytes file, std::size_t at, std::size_t count) {
   if (file.size() < at + count) return {};
