@@ -44,7 +44,7 @@ class StudyRows {
   [[nodiscard]] bool flag(std::size_t row, std::string_view column) const;
   // Different texts in the order they first appear.
   [[nodiscard]] std::vector<std::string> distinct(std::string_view column) const;
-  [[nodiscard]] StudyRows where(std::string_view column, std::string_view text) const;
+  [[nodiscard]] StudyRows where(std::string_view column, std::string_view wanted) const;
   // Those with one of these texts.
   [[nodiscard]] StudyRows where(std::string_view column, const std::set<std::string>& texts) const;
   // One for each combination of texts, in the order they first appear. A column that the table does
@@ -81,7 +81,7 @@ struct RecordedStudy {
   std::vector<RecordedTable> tables;
 
   // nullptr where the study has no such table.
-  [[nodiscard]] const RecordedTable* table(std::string_view name) const;
+  [[nodiscard]] const RecordedTable* table(std::string_view wanted) const;
 };
 
 // Throws a data error that begins with `file` where the document is not a study.

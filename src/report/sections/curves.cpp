@@ -97,6 +97,8 @@ std::string outlier_panel(const StudyRows& rows, const std::vector<std::string>&
   std::vector<double> x;
   std::vector<double> y;
   const std::vector<Point> cloud = episode_points(rows, methods.back());
+  x.reserve(rows.size());
+  y.reserve(cloud.size());
   for (std::size_t r = 0; r < rows.size(); ++r) x.push_back(rows.number(r, "variance"));
   for (const Point& point : cloud) y.push_back(point.y);
   // Single hopeless episodes would press everything else together.
@@ -114,6 +116,7 @@ std::string outlier_panel(const StudyRows& rows, const std::vector<std::string>&
   }
   const Axis y_axis = accuracy_axis("accuracy of an episode, %", shown);
   std::vector<std::string> names;
+  names.reserve(methods.size());
   for (const std::string& method : methods) names.push_back(method + " -00.0");
   Panel panel(title, linear_axis("variance of the support set", x), y_axis,
               {.height = 320, .right = label_room(names)});

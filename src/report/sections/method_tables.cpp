@@ -165,7 +165,7 @@ std::string levels_label(const StudyRows& rows, std::size_t row) {
 
 // The row of no_dist and with_dist with the same scheme and levels.
 std::string paper_scheme(const StudyRows& rows, std::size_t row) {
-  const std::string scheme = rows.text(row, "scheme");
+  std::string scheme = rows.text(row, "scheme");
   if (scheme == "random" || scheme == "guided") return scheme;
   const bool views = varies(rows, row, "features");
   const bool others = varies(rows, row, "transformations") || varies(rows, row, "geometries");

@@ -49,7 +49,7 @@ std::set<std::size_t> ResultGroup::shots() const {
 }
 
 std::string ResultGroup::label(const ReportedResult& result) const {
-  const std::string label = plain_label(result.recorded);
+  std::string label = plain_label(result.recorded);
   const auto alike = std::ranges::count_if(results, [&](const ReportedResult* other) {
     return plain_label(other->recorded) == label &&
            other->recorded.shape.shots == result.recorded.shape.shots;
