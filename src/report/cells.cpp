@@ -166,12 +166,16 @@ class Tracer {
     return changes > 2 || std::ranges::count(around, -1) == 3;
   }
 
+  [[nodiscard]] bool leaves(std::size_t vertex, std::size_t direction) const {
+    return (static_cast<unsigned>(outgoing_[vertex]) >> direction & 1U) != 0;
+  }
+
   std::vector<Step> follow(std::size_t start) {
     constexpr std::array<std::pair<int, int>, 4> steps{{{1, 0}, {0, -1}, {-1, 0}, {0, 1}}};
     std::vector<Step> loop;
     std::size_t vertex = start;
     std::size_t direction = 0;
-    while ((outgoing_[vertex] >> direction & 1U) == 0) ++direction;
+    while (!leaves(vertex, direction)) ++direction;
     do {
       outgoing_[vertex] &= static_cast<std::uint8_t>(~(1U << direction));
       const auto [dx, dy] = steps[direction];
@@ -184,12 +188,12 @@ class Tracer {
       // Left first, so that pixels that touch at a corner are two cells.
       for (const std::size_t turn : {1U, 0U, 3U}) {
         const std::size_t next = (direction + turn) % 4;
-        if ((outgoing_[vertex] >> next & 1U) != 0) {
+        if (leaves(vertex, next)) {
           direction = next;
           break;
         }
       }
-    } while ((outgoing_[vertex] >> direction & 1U) != 0);
+    } while (leaves(vertex, direction));
     return loop;
   }
 
