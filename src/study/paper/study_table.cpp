@@ -21,7 +21,7 @@ std::string compact(const Json& value) {
 std::string csv_cell(const json& cell) {
   if (cell.is_null()) return "";
   if (!cell.is_string()) return compact(cell);
-  const std::string text = cell.get<std::string>();
+  std::string text = cell.get<std::string>();
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {

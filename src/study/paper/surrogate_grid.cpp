@@ -34,8 +34,9 @@ void run_surrogate_grid(const StudyUnit& unit) {
   };
   for (std::size_t i = 0; i < members.size(); ++i) add("grid", i);
   for (std::size_t first = 0; first < members.size(); first += grid.betas.size()) {
-    const auto of_R = std::span(val).subspan(first, grid.betas.size());
-    add("chosen", first + static_cast<std::size_t>(std::ranges::max_element(of_R) - of_R.begin()));
+    const auto same_count = std::span(val).subspan(first, grid.betas.size());
+    add("chosen", first + static_cast<std::size_t>(std::ranges::max_element(same_count) -
+                                                   same_count.begin()));
   }
 }
 
