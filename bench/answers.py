@@ -33,6 +33,7 @@ HEADS = {"vd": {}, "deepvoro": {}, "power-lr": {}, "voronoi-lr": {}, "deepvoro--
 FEWEST_QUERIES, MOST_QUERIES = 5, 15
 BINS = 15
 UNEVEN_WAYS, UNEVEN_SHOTS = 20, ((10, 1), (10, 3))
+MANY_LABELLED, FEWER_DRAWS = 1000, 5  # from that many labelled pictures, one in FEWER_DRAWS draws
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,22 @@ def described(cell):
             f" | {difference:+.1f} ± {interval:.1f}, {best} | {cell['calibration_error']:.1f} | {strange}")
 
 
+def summary(cells):
+    """How often the default is above the best of all others, within the 95 % interval of the difference, and below it."""
+    above, below = [], []
+    for name, ways, shots, cell in cells:
+        right = cell["right"]
+        best = max((way for way in right if way != "default"), key=lambda way: np.mean(right[way]))
+        difference, interval = paired(right["default"], right[best])
+        if difference > interval:
+            above.append(name)
+        elif difference < -interval:
+            below.append(f"{name} {ways}-way {shots} ({difference:.1f} ± {interval:.1f}, {best})")
+    within = len(cells) - len(above) - len(below)
+    return (f"Of {len(cells)} cells the default is above the best of all others in {len(above)}, within the interval in {within}, "
+            f"below it in {len(below)}" + (": " + "; ".join(below) if below else "") + ".")
+
+
 def table(cells):
     head = ("accuracy % | LogisticRegression | k-NN cosine | NearestCentroid | best other head | to the best of all | calibration error % | "
             "AUROC % | known kept (of right answers) / strangers found %")
@@ -211,6 +228,8 @@ def text_of(shots):
 
 def measured(folder, collection, ways, shots, draws):
     """What is in the file of a cell, which is made where it is missing."""
+    if ways * np.max(shots) >= MANY_LABELLED:
+        draws //= FEWER_DRAWS
     file = folder / "cells" / f"{collection.name}.{ways}.{text_of(shots)}.{draws}.json"
     if not file.is_file():
         cell = measure(features_of(store_of(folder, collection)), statistics_of(collection.network), ways, shots, draws)
@@ -249,7 +268,8 @@ def main():
         rows = [(one.name, ways, shots, cell) for one, ways, shots, cell in results if one.reported == reported]
         if rows:
             equal = [row for row in rows if "-" not in row[2]]
-            parts += [f"{title}, {options.draws} draws:", table(equal), uneven_table([row for row in rows if "-" in row[2]]), heads_table(equal)]
+            parts += [f"{title}, {options.draws} draws ({options.draws // FEWER_DRAWS} from {MANY_LABELLED} labelled pictures):", summary(rows),
+                      table(equal), uneven_table([row for row in rows if "-" in row[2]]), heads_table(equal)]
     (options.folder / "answers.md").write_text("\n\n".join(parts) + "\n")
     (options.folder / "answers.json").write_text(json.dumps(
         [{"collection": one.name, "reported": one.reported, "ways": ways, "shots": shots, **cell} for one, ways, shots, cell in results]))
