@@ -1,17 +1,10 @@
 #!/usr/bin/env bash
-# Runs a GoogleTest program as N processes side by side, each with its share of the tests; fails if one of them does.
+# Runs a GoogleTest program, N processes at a time, each with a share of the tests; fails if one of them does.
 # usage: run_in_shards.sh N PROGRAM [FLAG...]
 set -euo pipefail
-shards=$1
+at_a_time=$1
 shift
-export GTEST_TOTAL_SHARDS=$shards
-running=()
-for ((shard = 0; shard < shards; ++shard)); do
-  GTEST_SHARD_INDEX=$shard "$@" --gtest_brief=1 &
-  running+=($!)
-done
-status=0
-for process in "${running[@]}"; do
-  wait "$process" || status=1
-done
-exit $status
+# More shares than processes, so that a share of slow tests does not keep everybody waiting.
+export GTEST_TOTAL_SHARDS=$((8 * at_a_time))
+seq 0 $((GTEST_TOTAL_SHARDS - 1)) |
+  xargs -P "$at_a_time" -I{} env GTEST_SHARD_INDEX={} "$@" --gtest_brief=1
