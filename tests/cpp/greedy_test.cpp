@@ -110,9 +110,7 @@ class GreedySelection : public ::testing::Test {
     }
   }
 
-  StoreData data_{{"base", random_split({.noise = 2, .seed = 1})},
-                  {"val", random_split({.noise = 2, .seed = 2})},
-                  {"novel", random_split({.noise = 2, .seed = 3})}};
+  StoreData data_ = test::noisy_splits();
   TemporaryFolder folder_;
   EpisodePlan plan_{.shape = {.ways = 4, .shots = 1, .queries = 4}, .count = 25};
   Pool pool_{{"s84_r0_f0", {.lambda = 3}, Voronoi{}},

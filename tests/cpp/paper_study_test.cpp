@@ -20,18 +20,13 @@ namespace {
 
 using nlohmann::json;
 using test::expect_error;
-using test::random_split;
 using test::read_file;
 using test::TemporaryFolder;
 using test::write_file;
 
 class PaperStudyTest : public ::testing::Test {
  protected:
-  PaperStudyTest() {
-    test::write_store(store_, {{"base", random_split({.noise = 2, .seed = 1})},
-                               {"val", random_split({.noise = 2, .seed = 2})},
-                               {"novel", random_split({.noise = 2, .seed = 3})}});
-  }
+  PaperStudyTest() { test::write_store(store_, test::noisy_splits()); }
 
   [[nodiscard]] StudyRequest request(const std::string& study) const {
     return {.study = study,

@@ -122,6 +122,12 @@ SplitData random_split(const RandomSplit& recipe) {
   return data;
 }
 
+StoreData noisy_splits() {
+  return {{"base", random_split({.noise = 2, .seed = 1})},
+          {"val", random_split({.noise = 2, .seed = 2})},
+          {"novel", random_split({.noise = 2, .seed = 3})}};
+}
+
 Matrix<double> random_points(std::size_t count, std::size_t dim, std::uint32_t seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;

@@ -73,6 +73,8 @@ struct RandomSplit {
   std::uint32_t seed = 1;
 };
 [[nodiscard]] SplitData random_split(const RandomSplit& recipe);
+// base, val and novel, so noisy that members differ.
+[[nodiscard]] StoreData noisy_splits();
 
 // Random rows that are no features, just points.
 [[nodiscard]] Matrix<double> random_points(std::size_t count, std::size_t dim, std::uint32_t seed);

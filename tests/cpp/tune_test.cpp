@@ -28,11 +28,7 @@ using test::write_file;
 
 class TuneTest : public ::testing::Test {
  protected:
-  TuneTest() {
-    test::write_store(store_, {{"base", random_split({.noise = 2, .seed = 1})},
-                               {"val", random_split({.noise = 2, .seed = 2})},
-                               {"novel", random_split({.noise = 2, .seed = 3})}});
-  }
+  TuneTest() { test::write_store(store_, test::noisy_splits()); }
 
   [[nodiscard]] static Tuning request(Method method) {
     return {.method = method,
