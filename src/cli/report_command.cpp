@@ -1,6 +1,7 @@
 #include "report_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <string>
@@ -22,24 +23,44 @@ Examples:
   deepvoro report results.json --out report.html
   deepvoro report studies results.json --out report.html
   deepvoro report results.json --out report.html --pictures data/quickdraw/pictures/novel.tar
+  deepvoro report studies --figures figures
   deepvoro report results.json --tables latex > tables.tex)";
 
 struct ReportCommand {
   std::vector<std::string> inputs;
   std::string out;
+  std::string figures;
   std::string tables;
   std::string pictures;
 
   void run() const;
 };
 
+std::string counted(std::size_t count, const std::string& one, const std::string& many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
 void ReportCommand::run() const {
-  if (out.empty() && tables.empty())
-    throw usage_error("give --out FILE for a page, --tables for tables, or both");
+  if (out.empty() && tables.empty() && figures.empty())
+    throw usage_error(
+        "give --out FILE for a page, --figures FOLDER for figures, --tables for tables");
   ReportRequest request{.inputs = {inputs.begin(), inputs.end()}};
   if (!pictures.empty()) request.pictures = pictures;
   const std::string text = tables.empty() ? "" : report_tables(request, table_format_named(tables));
-  if (!out.empty()) write_report(request, out);
+  // Tables go where somebody may read them by a program.
+  std::FILE* const said = tables.empty() ? stdout : stderr;
+  if (!figures.empty())
+    fmt::print(said, "{}: {}\n", figures,
+               counted(write_figures(request, figures).size(), "figure", "figures"));
+  if (!out.empty()) {
+    const ReportContents contents = write_report(request, out);
+    std::vector<std::string> sources;
+    if (contents.studies > 0) sources.push_back(counted(contents.studies, "study", "studies"));
+    if (contents.results > 0) sources.push_back(counted(contents.results, "result", "results"));
+    fmt::print(said, "{}: {} and {}, from {}\n", out,
+               counted(contents.figures, "figure", "figures"),
+               counted(contents.tables, "table", "tables"), fmt::join(sources, " and "));
+  }
   fmt::print("{}", text);
 }
 
@@ -55,6 +76,7 @@ void add_report_command(CLI::App& program) {
          "result of deepvoro evaluate --json, study of deepvoro study, or a folder of them")
       ->required();
   app->add_option("--out", command->out, "the page, one HTML file");
+  app->add_option("--figures", command->figures, "folder for every figure as an SVG file");
   app->add_option("--tables", command->tables, "print all tables: latex, markdown or csv");
   app->add_option("--pictures", command->pictures,
                   "pictures of the evaluated split, to show the hardest: a folder per class, or an "

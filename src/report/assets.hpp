@@ -6,6 +6,7 @@
 namespace deepvoro::assets {
 
 [[nodiscard]] std::string_view figure_css();
+[[nodiscard]] std::string_view dark_css();
 [[nodiscard]] std::string_view report_css();
 [[nodiscard]] std::string_view report_js();
 

@@ -12,9 +12,12 @@ using Corner = std::pair<double, double>;
 using Loop = std::vector<Corner>;
 
 // Pixels that a smooth line may be from a straight one to be left out.
-constexpr double kTolerance = 0.25;
+constexpr double kTolerance = 0.35;
 // As much as takes the steps out of a border, and no corner that the eye would miss.
 constexpr int kSmoothings = 16;
+// Points of a border at each end that are left out: a junction lies on a corner of a pixel, up to
+// half of one away from where the smooth border would end, and the way there must not be short.
+constexpr std::size_t kPointsToJunction = 16;
 
 double distance_to_segment(const Corner& point, const Corner& a, const Corner& b) {
   const double dx = b.first - a.first;
@@ -70,6 +73,13 @@ Loop smoothed(Loop line) {
   return line;
 }
 
+Loop without_hooks(Loop line) {
+  const auto left_out = static_cast<std::ptrdiff_t>(std::min(kPointsToJunction, line.size() / 5));
+  line.erase(line.end() - 1 - left_out, line.end() - 1);
+  line.erase(line.begin() + 1, line.begin() + 1 + left_out);
+  return line;
+}
+
 // Both cells of a border make the same line of it, though they walk along it in opposite
 // directions.
 Loop drawn(Loop border) {
@@ -77,7 +87,10 @@ Loop drawn(Loop border) {
       border.back() < border.front() || (border.back() == border.front() && border.size() > 2 &&
                                          border[border.size() - 2] < border[1]);
   if (is_reversed) std::ranges::reverse(border);
-  border = simplified_line(smoothed(std::move(border)));
+  const bool is_closed = border.back() == border.front();
+  border = smoothed(std::move(border));
+  if (!is_closed) border = without_hooks(std::move(border));
+  border = simplified_line(border);
   if (is_reversed) std::ranges::reverse(border);
   return border;
 }

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "report/drawing.hpp"
 #include "report/table.hpp"
 
 namespace deepvoro {
@@ -16,14 +18,15 @@ struct Provenance {
   std::string program;
 };
 
-// One message. Panels are SVG, side by side where there is room.
+// One message. Panels are side by side where there is room.
 struct Figure {
   std::string id;
   std::string title;  // the message, a sentence
-  std::vector<std::string> panels;
+  std::vector<Drawing> panels;
   std::string note = {};
   std::string csv = {};  // all numbers in it
   Provenance made_by = {};
+  std::size_t columns = 2;  // of panels, in a file
 };
 
 struct ShownTable {

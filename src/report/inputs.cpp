@@ -108,9 +108,21 @@ std::string format_of(const json& document) {
   return format != object.end() && format->is_string() ? format->get<std::string>() : "";
 }
 
+constexpr const char* kWhatItTakes =
+    "a report is made of results of 'deepvoro evaluate --json' and studies of 'deepvoro study'";
+
+json read_document(const std::filesystem::path& file) {
+  try {
+    return read_json(file);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::missing_file) throw;
+    throw Error(error.kind(), fmt::format("{}; {}", error.what(), kWhatItTakes));
+  }
+}
+
 // Whether the file is one that a report is made of.
 bool read_file(const std::filesystem::path& file, ReportInputs& inputs) {
-  const json document = read_json(file);
+  const json document = read_document(file);
   const std::string name = file.string();
   const std::string format = format_of(document);
   if (format == "deepvoro-study" && document.is_object()) {
@@ -140,9 +152,8 @@ void read_folder(const std::filesystem::path& folder, ReportInputs& inputs) {
   bool found = false;
   for (const std::filesystem::path& file : files) found = read_file(file, inputs) || found;
   if (!found)
-    throw data_error(fmt::format(
-        "{}: holds no result of 'deepvoro evaluate --json' and no study of 'deepvoro study'",
-        folder.string()));
+    throw data_error(
+        fmt::format("{}: holds neither a result nor a study; {}", folder.string(), kWhatItTakes));
 }
 
 }  // namespace
@@ -154,9 +165,8 @@ ReportInputs read_inputs(std::span<const std::filesystem::path> paths) {
     if (std::filesystem::is_directory(path, failure)) {
       read_folder(path, inputs);
     } else if (!read_file(path, inputs)) {
-      throw data_error(fmt::format(
-          "{}: is neither a result of 'deepvoro evaluate --json' nor a study of 'deepvoro study'",
-          path.string()));
+      throw data_error(
+          fmt::format("{}: is neither a result nor a study; {}", path.string(), kWhatItTakes));
     }
   }
   return inputs;

@@ -7,10 +7,11 @@
 #include <cstdint>
 #include <set>
 
+#include "core/base64.hpp"
 #include "core/sha256.hpp"
 #include "report/assets.hpp"
-#include "report/base64.hpp"
 #include "report/escape.hpp"
+#include "report/glossary.hpp"
 
 namespace deepvoro {
 namespace {
@@ -87,9 +88,10 @@ class Writer {
 
   std::string operator()(const Figure& figure) const {
     const bool is_left_out = left_out_.contains(figure.id);
-    std::string out = fmt::format("<figure class=\"block\" id=\"{}\">\n", html(figure.id)) +
+    std::string out = fmt::format("<figure class=\"block\" id=\"{}\" data-columns=\"{}\">\n",
+                                  html(figure.id), figure.columns) +
                       heading(figure.title, figure.id) + "<div class=\"panels\">\n";
-    for (const std::string& panel : figure.panels) out += panel + "\n";
+    for (const Drawing& panel : figure.panels) out += panel.svg + "\n";
     out += "</div>\n" + note_html(figure.note) + "<div class=\"tools\">" +
            button("save", "svg", "save SVG");
     if (!is_left_out) out += button("save", "csv", "save CSV");
@@ -123,13 +125,13 @@ std::string page_without(const Document& document, const std::set<std::string>& 
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
       "'unsafe-inline'; img-src data:; script-src 'sha256-{}'\">\n"
       "<title>{}</title>\n<style "
-      "id=\"figure-style\">\n{}</style>\n<style>\n{}</style>\n</head>\n<body>\n"
+      "id=\"figure-style\">\n{}</style>\n<style>\n{}{}</style>\n</head>\n<body>\n"
       "<a class=\"skip\" href=\"#main\">to the results</a>\n<div class=\"page\">\n"
       "<header>\n<h1>{}</h1>\n<p class=\"subject\">{}</p>\n",
       script_hash(assets::report_js()), html(document.title), assets::figure_css(),
-      assets::report_css(), html(document.title), html(document.subject));
+      assets::dark_css(), assets::report_css(), html(document.title), html(document.subject));
   if (!document.lead.empty()) out += fmt::format("<p class=\"lead\">{}</p>\n", html(document.lead));
-  out += "</header>\n<nav aria-label=\"sections\"><ol>\n";
+  out += "</header>\n" + glossary_html() + "<nav aria-label=\"sections\"><ol>\n";
   for (const Section& section : document.sections)
     out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", html(section.id), html(section.title));
   out += "</ol></nav>\n<main id=\"main\">\n";

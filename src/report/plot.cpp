@@ -141,14 +141,14 @@ Axis log_axis(std::string label, std::span<const double> values) {
   const double margin = std::pow(high / low, 0.04);
   Axis axis{
       .label = std::move(label), .low = low / margin, .high = high * margin, .logarithmic = true};
-  const bool is_short = high / low < 50;
+  const bool is_short = high / low < 300;
   std::vector<double> found;
   for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= axis.high; decade *= 10)
     for (const double factor : {1.0, 2.0, 5.0})
       if ((factor == 1 || is_short) && decade * factor >= axis.low && decade * factor <= axis.high)
         found.push_back(decade * factor);
   // Ten decades have no room for ten numbers.
-  const std::size_t every = found.size() > 6 && !is_short ? 2 : 1;
+  const std::size_t every = found.size() > 8 || (found.size() > 6 && !is_short) ? 2 : 1;
   for (std::size_t i = 0; i < found.size(); i += every) {
     const double tick = found[i];
     axis.ticks.emplace_back(
@@ -186,18 +186,26 @@ double Panel::y(double value) const {
          y_.place(value) * (layout_.height - layout_.top - layout_.bottom);
 }
 
-void Panel::line(std::span<const Point> points, Series series) {
+std::string Panel::path_through(std::span<const Point> points) const {
   std::string path;
   for (const Point& point : points)
     path += fmt::format("{}{} {}", path.empty() ? "M" : "L", px(x(point.x)), px(y(point.y)));
-  body_ += fmt::format("<path class=\"{}\" d=\"{}\"/>\n", classes("ln", series), path);
+  return path;
+}
+
+void Panel::line(std::span<const Point> points, Series series) {
+  body_ +=
+      fmt::format("<path class=\"{}\" d=\"{}\"/>\n", classes("ln", series), path_through(points));
+}
+
+void Panel::thin_line(std::span<const Point> points, Series series) {
+  body_ +=
+      fmt::format("<path class=\"{}\" d=\"{}\"/>\n", classes("thin", series), path_through(points));
 }
 
 void Panel::band(std::span<const Point> low, std::span<const Point> high, Series series,
                  bool strong) {
-  std::string path;
-  for (const Point& point : low)
-    path += fmt::format("{}{} {}", path.empty() ? "M" : "L", px(x(point.x)), px(y(point.y)));
+  std::string path = path_through(low);
   for (std::size_t i = high.size(); i-- > 0;)
     path += fmt::format("L{} {}", px(x(high[i].x)), px(y(high[i].y)));
   series.dashed = false;
@@ -345,12 +353,13 @@ std::string Panel::axes() const {
   return out;
 }
 
-std::string Panel::svg(const std::string& alt) const {
-  return fmt::format(
-      "<svg class=\"panel\" viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\" role=\"img\" "
-      "aria-label=\"{}\">\n{}{}</svg>",
-      px(layout_.width), px(layout_.height), px(layout_.width), px(layout_.height), html(alt),
-      axes(), body_);
+Drawing Panel::drawing(const std::string& alt) const {
+  return {fmt::format(
+              "<svg class=\"panel\" viewBox=\"0 0 {} {}\" width=\"{}\" height=\"{}\" role=\"img\" "
+              "aria-label=\"{}\">\n{}{}</svg>",
+              px(layout_.width), px(layout_.height), px(layout_.width), px(layout_.height),
+              html(alt), axes(), body_),
+          layout_.width, layout_.height};
 }
 
 double text_width(const std::string& text) {
@@ -405,14 +414,16 @@ std::string viridis(double share) {
                      mixed(&Colour::blue));
 }
 
-std::string colour_bar(double low, double high, const std::string& label) {
+Drawing colour_bar(double low, double high, const std::string& label) {
   constexpr int steps = 64;
   constexpr double left = 44;
   constexpr double width = 302;
+  constexpr double all_width = 360;
+  constexpr double all_height = 48;
   std::string out = fmt::format(
-      "<svg class=\"panel bar\" viewBox=\"0 0 360 48\" width=\"360\" height=\"48\" role=\"img\" "
-      "aria-label=\"{}, from {:.2f} to {:.2f}\">\n",
-      html(label), low, high);
+      "<svg class=\"panel bar\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
+      "aria-label=\"{2}, from {3:.2f} to {4:.2f}\">\n",
+      all_width, all_height, html(label), low, high);
   for (int i = 0; i < steps; ++i)
     out += fmt::format("<rect x=\"{}\" y=\"16\" width=\"{}\" height=\"10\" fill=\"{}\"/>",
                        px(left + width * i / steps), px(width / steps + 0.6),
@@ -422,7 +433,7 @@ std::string colour_bar(double low, double high, const std::string& label) {
   for (int i = 0; i <= ticks; ++i)
     out += fmt::format("<text class=\"tk\" x=\"{}\" y=\"41\" text-anchor=\"middle\">{:.1f}</text>",
                        px(left + width * i / ticks), low + (high - low) * i / ticks);
-  return out + "</svg>";
+  return {out + "</svg>", all_width, all_height};
 }
 
 }  // namespace deepvoro

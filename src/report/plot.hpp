@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "report/drawing.hpp"
+
 // A small drawing kit for figures of the report: axes, marks, labels, as SVG. Colours and strokes
 // are classes of the style sheet (assets/figure.css), so that they follow light and dark.
 namespace deepvoro {
@@ -70,6 +72,7 @@ class Panel {
   [[nodiscard]] const PanelLayout& layout() const { return layout_; }
 
   void line(std::span<const Point> points, Series series);
+  void thin_line(std::span<const Point> points, Series series);
   // Between two curves over the same x.
   void band(std::span<const Point> low, std::span<const Point> high, Series series,
             bool strong = false);
@@ -98,10 +101,11 @@ class Panel {
   void row_label(double at, const std::string& words);
 
   // The whole; `alt` is its message for those who do not see it.
-  [[nodiscard]] std::string svg(const std::string& alt) const;
+  [[nodiscard]] Drawing drawing(const std::string& alt) const;
 
  private:
   [[nodiscard]] std::string axes() const;
+  [[nodiscard]] std::string path_through(std::span<const Point> points) const;
 
   std::string title_;
   Axis x_;
@@ -118,7 +122,7 @@ class Panel {
 [[nodiscard]] std::string shortened(const std::string& text, std::size_t most_characters);
 
 // A strip that explains the colours of a heat map.
-[[nodiscard]] std::string colour_bar(double low, double high, const std::string& label);
+[[nodiscard]] Drawing colour_bar(double low, double high, const std::string& label);
 // The colour of a share from 0 to 1, #rrggbb.
 [[nodiscard]] std::string viridis(double share);
 

@@ -9,6 +9,7 @@
 #include "core/files.hpp"
 #include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
+#include "report/figure_svg.hpp"
 #include "report/inputs.hpp"
 #include "report/page.hpp"
 #include "report/sections/result_groups.hpp"
@@ -95,10 +96,13 @@ std::string subject_of(const ReportInputs& inputs) {
   return joined(parts, "; ");
 }
 
-Document document_of(const ReportRequest& request) {
+ReportInputs inputs_of(const ReportRequest& request) {
   if (request.inputs.empty())
     throw usage_error("a report needs at least one result, study or folder of them");
-  const ReportInputs inputs = read_inputs(request.inputs);
+  return read_inputs(request.inputs);
+}
+
+Document document_of(const ReportRequest& request, const ReportInputs& inputs) {
   const Thumbnails thumbnails =
       request.pictures ? thumbnails_from(*request.pictures) : Thumbnails();
   std::array<std::vector<Block>, kQuestionCount> blocks;
@@ -109,15 +113,17 @@ Document document_of(const ReportRequest& request) {
   add(Question::method, method_blocks(inputs.results));
   add(Question::sure, reliability_blocks(inputs.results));
   add(Question::fails, failure_blocks(inputs.results, thumbnails));
+  add(Question::looks, first_figure_blocks(inputs.studies));
   for (const StudyPart& part : kParts)
     for (const RecordedStudy& study : inputs.studies)
       if (study.name == part.study) add(part.question, part.blocks(study));
   for (const RecordedStudy& study : inputs.studies)
     if (!is_known(study)) add(Question::other, plain_blocks(study));
 
-  Document document{.title = "Few-shot classification by Voronoi diagrams",
-                    .subject = subject_of(inputs),
-                    .lead = main_result(inputs.results)};
+  Document document{
+      .title = "Few-shot classification by Voronoi diagrams",
+      .subject = subject_of(inputs),
+      .lead = joined({main_result(inputs.results), main_finding(inputs.studies)}, " ")};
   for (std::size_t question = 0; question < kQuestionCount; ++question)
     if (!blocks[question].empty())
       document.sections.push_back(
@@ -132,15 +138,42 @@ TableFormat table_format_named(const std::string& name) {
   return value_named<TableFormat>(name, kFormatNames, "`tables` {}: unknown; use {}");
 }
 
-void write_report(const ReportRequest& request, const std::filesystem::path& file) {
+ReportContents write_report(const ReportRequest& request, const std::filesystem::path& file) {
+  const ReportInputs inputs = inputs_of(request);
+  const Document document = document_of(request, inputs);
   AtomicFile out(file);
-  out.write(page_html(document_of(request)));
+  out.write(page_html(document));
   out.commit();
+  ReportContents contents{.results = inputs.results.size(), .studies = inputs.studies.size()};
+  for (const Section& section : document.sections)
+    for (const Block& block : section.blocks) {
+      contents.tables += std::holds_alternative<ShownTable>(block) ? 1U : 0U;
+      contents.figures += std::holds_alternative<ShownTable>(block) ? 0U : 1U;
+    }
+  return contents;
+}
+
+std::vector<std::filesystem::path> write_figures(const ReportRequest& request,
+                                                 const std::filesystem::path& folder) {
+  const Document document = document_of(request, inputs_of(request));
+  std::error_code failed;  // shows when the first file is written
+  std::filesystem::create_directories(folder, failed);
+  std::vector<std::filesystem::path> files;
+  for (const Section& section : document.sections)
+    for (const Block& block : section.blocks) {
+      const auto* figure = std::get_if<Figure>(&block);
+      if (figure == nullptr) continue;
+      files.push_back(folder / (figure->id + ".svg"));
+      AtomicFile out(files.back());
+      out.write(figure_svg(*figure));
+      out.commit();
+    }
+  return files;
 }
 
 std::string report_tables(const ReportRequest& request, TableFormat format) {
   std::string text;
-  for (const Section& section : document_of(request).sections)
+  for (const Section& section : document_of(request, inputs_of(request)).sections)
     for (const Block& block : section.blocks) {
       const auto* shown = std::get_if<ShownTable>(&block);
       if (shown == nullptr) continue;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base64.hpp"
 #include "core/text.hpp"
 #include "picture/collection.hpp"
 #include "picture/encode.hpp"
 #include "picture/resize.hpp"
-#include "report/base64.hpp"
 
 namespace deepvoro {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base64.hpp"
 #include "expect_error.hpp"
-#include "report/base64.hpp"
 #include "report/cells.hpp"
 #include "report/escape.hpp"
 #include "report/page.hpp"
@@ -89,32 +89,34 @@ TEST_F(ReportTest, TablesAreThoseOfAPaperInLatex) {
       "episodes, to the best baseline: vd at 1 shot. * better than it with p $<$ 0.05 (paired "
       "t-test)}"
       "\\label{tab:methods}\n"
-      "\\begin{tabular}{lrrrrr}\\toprule\n"
-      "\\textbf{method} & \\textbf{1 shot, \\%} & \\textbf{difference} & \\textbf{p} & "
+      "\\begin{tabular}{llrrrrr}\\toprule\n"
+      "\\textbf{shots} & \\textbf{method} & \\textbf{accuracy, \\%} & \\textbf{difference} & "
+      "\\textbf{p} & "
       "\\textbf{members} & \\textbf{time} \\\\\\midrule\n"
-      "vd & \\underline{64.00 $\\pm$ 2.48} & -- & -- & 2 & 1.5 s \\\\\n"
-      "dc & 59.00 $\\pm$ 2.48 & -5.00 $\\pm$ 0.00 & $<$ 1e-300 & 2 & 1.5 s \\\\\n"
-      "plda & \\textbf{74.00 $\\pm$ 2.66}$^{*}$ & +10.00 $\\pm$ 0.55 & 6e-06 & 2 & 1.5 s \\\\\n"
+      "1 shot & vd & \\underline{64.00 $\\pm$ 2.48} & -- & -- & 2 & 1.5 s \\\\\n"
+      "1 shot & dc & 59.00 $\\pm$ 2.48 & -5.00 $\\pm$ 0.00 & $<$ 1e-300 & 2 & 1.5 s \\\\\n"
+      "1 shot & plda & \\textbf{74.00 $\\pm$ 2.66}$^{*}$ & +10.00 $\\pm$ 0.55 & 6e-06 & 2 & 1.5 s "
+      "\\\\\n"
       "\\bottomrule\n\\end{tabular}\n\\end{table}\n");
 }
 
 TEST_F(ReportTest, TablesInMarkdownAndCsv) {
   const ReportRequest request{{file("r.json", results_)}};
   const std::string markdown_text = report_tables(request, TableFormat::markdown);
-  EXPECT_NE(
-      markdown_text.find("| method | 1 shot, % | difference | p | members | time |\n"
-                         "| --- | ---: | ---: | ---: | ---: | ---: |\n"
-                         "| vd | *64.00 ± 2.48* | – | – | 2 | 1.5 s |\n"
-                         "| dc | 59.00 ± 2.48 | -5.00 ± 0.00 | \\< 1e-300 | 2 | 1.5 s |\n"
-                         "| plda | **74.00 ± 2.66**\\* | +10.00 ± 0.55 | 6e-06 | 2 | 1.5 s |\n"),
-      std::string::npos)
+  EXPECT_NE(markdown_text.find(
+                "| shots | method | accuracy, % | difference | p | members | time |\n"
+                "| --- | --- | ---: | ---: | ---: | ---: | ---: |\n"
+                "| 1 shot | vd | *64.00 ± 2.48* | – | – | 2 | 1.5 s |\n"
+                "| 1 shot | dc | 59.00 ± 2.48 | -5.00 ± 0.00 | \\< 1e-300 | 2 | 1.5 s |\n"
+                "| 1 shot | plda | **74.00 ± 2.66**\\* | +10.00 ± 0.55 | 6e-06 | 2 | 1.5 s |\n"),
+            std::string::npos)
       << markdown_text;
   const std::string csv = report_tables(request, TableFormat::csv);
   EXPECT_TRUE(
-      csv.starts_with("method,accuracy_1,ci95_1,difference_1,difference_ci95_1,p_1,members_1,"
-                      "seconds_1\nvd,64,2.47"))
+      csv.starts_with("shots,method,accuracy,ci95,difference,difference_ci95,p,members,"
+                      "seconds\n1,vd,64,2.47"))
       << csv;
-  EXPECT_NE(csv.find("\ndc,59,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("\n1,dc,59,"), std::string::npos) << csv;
   EXPECT_NE(csv.find(",-5,0,0,2,1.5\n"), std::string::npos) << csv;
 }
 
@@ -190,7 +192,7 @@ TEST_F(ReportTest, BadInputIsOneLineAndLeavesNothing) {
                  [&] { write_report({{input}}, folder_ / "out.html"); });
     EXPECT_EQ(folder_.file_names(), std::vector<std::string>{"bad.json"});
   };
-  refuse(json::object(), {"bad.json", "neither a result", "nor a study"});
+  refuse(json::object(), {"bad.json", "neither a result nor a study", "deepvoro study"});
   refuse(study(json::array()), {"bad.json", "\"tables\""});
   json table = small_table();
   table["rows"][1] = json::array({"fish"});
@@ -230,8 +232,12 @@ TEST_F(ReportTest, AMissingFileOrAFolderOfOtherThingsIsRefused) {
                [&] { write_report({{folder_ / "nowhere.json"}}, folder_ / "out.html"); });
   std::filesystem::create_directory(folder_ / "in");
   write_file(folder_ / "in/pool.json", R"({"format":"deepvoro-pool"})");
-  expect_error(ErrorKind::data, {"in: holds no result"},
+  expect_error(ErrorKind::data,
+               {"in: holds neither a result nor a study", "deepvoro evaluate --json"},
                [&] { write_report({{folder_ / "in"}}, folder_ / "out.html"); });
+  write_file(folder_ / "picture.png", "\x89PNG");
+  expect_error(ErrorKind::data, {"picture.png: is not valid JSON", "deepvoro evaluate --json"},
+               [&] { write_report({{folder_ / "picture.png"}}, folder_ / "out.html"); });
   expect_error(ErrorKind::usage, {"at least one"}, [&] { write_report({}, folder_ / "out.html"); });
   expect_error(ErrorKind::usage, {"`tables` word", "latex, markdown, csv"},
                [] { (void)table_format_named("word"); });
@@ -245,6 +251,77 @@ TEST_F(ReportTest, AFolderIsItsStudiesAndResults) {
   const std::string text = report_tables({{folder_ / "in"}}, TableFormat::markdown);
   EXPECT_NE(text.find("Accuracy on birds"), std::string::npos);
   EXPECT_NE(text.find("| birds | 71.50 |\n| fish | – |"), std::string::npos) << text;
+}
+
+TEST_F(ReportTest, HalfAnIntervalStandsBesideItsNumber) {
+  json table = small_table();
+  table["columns"].push_back({{"name", "novel_ci95"}, {"label", "interval"}, {"unit", "%"}});
+  table["rows"] =
+      json::array({json::array({"birds", 71.5, 0.25}), json::array({"fish", 3, nullptr})});
+  const auto tables = [&](TableFormat format) {
+    return report_tables({{file("s.json", study(json::array({table})))}}, format);
+  };
+  EXPECT_NE(tables(TableFormat::markdown).find("| birds | 71.50 ± 0.25 |\n| fish | 3.00 |"),
+            std::string::npos);
+  EXPECT_EQ(tables(TableFormat::csv), "store,novel,novel_ci95\nbirds,71.5,0.25\nfish,3,\n");
+}
+
+TEST_F(ReportTest, TheHeadlineOfMembersDependsOnTheCorrelation) {
+  const auto headline = [&](std::vector<double> correlations) {
+    json members = {{"name", "members"},
+                    {"columns",
+                     {{{"name", "store"}},
+                      {{"name", "shots"}},
+                      {{"name", "method"}},
+                      {{"name", "val"}},
+                      {{"name", "novel"}}}},
+                    {"rows", json::array()}};
+    json found = {
+        {"name", "correlation"},
+        {"columns",
+         {{{"name", "store"}}, {{"name", "shots"}}, {{"name", "method"}}, {{"name", "r"}}}},
+        {"rows", json::array()}};
+    for (std::size_t i = 0; i < correlations.size(); ++i) {
+      members["rows"].push_back({"birds", i + 1, "deepvoro", 70.0, 71.0});
+      members["rows"].push_back({"birds", i + 1, "deepvoro", 72.0, 73.0});
+      found["rows"].push_back({"birds", i + 1, "deepvoro", correlations[i]});
+    }
+    json document = study(json::array({members, found}));
+    document["study"] = "members";
+    write_report({{file("members.json", document)}}, folder_ / "out.html");
+    const std::string page = read_file(folder_ / "out.html");
+    const std::size_t begin = page.find("<h3>") + 4;
+    return page.substr(begin, page.find('<', begin) - begin);
+  };
+  EXPECT_EQ(headline({0.9, 0.75}),
+            "Members that do well on val do well on novel: r = 0.75 to 0.90");
+  EXPECT_EQ(headline({0.5}), "Members that do well on val tend to do well on novel: r = 0.50");
+  EXPECT_EQ(headline({-0.35, 0.29}),
+            "How a member does on val says little about novel: r = -0.35 to 0.29");
+  EXPECT_EQ(
+      headline({0.1, 0.9}),
+      "Val tells which members are good for some methods and shots, not for all: r = 0.10 to 0.90");
+}
+
+TEST_F(ReportTest, SaysWhatItWasMadeOf) {
+  write_file(folder_ / "a.json", study(json::array({small_table()})).dump());
+  const ReportContents contents =
+      write_report({{folder_ / "a.json", file("b.json", results_)}}, folder_ / "out.html");
+  EXPECT_EQ(contents.studies, 1U);
+  EXPECT_EQ(contents.results, 3U);
+  EXPECT_EQ(contents.tables, 2U);
+  EXPECT_EQ(contents.figures, 1U);
+}
+
+TEST_F(ReportTest, FiguresAreFilesOfTheirOwn) {
+  const auto files = write_figures({{file("r.json", results_)}}, folder_ / "new/figures");
+  ASSERT_EQ(files, std::vector{folder_ / "new/figures/differences.svg"});
+  const std::string svg = read_file(files[0]);
+  EXPECT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"")) << svg;
+  EXPECT_NE(svg.find("<title>plda: +10.00 ± 0.55 to vd, p 6e-06</title></path>"), std::string::npos)
+      << svg;
+  EXPECT_EQ(svg.find("data-t="), std::string::npos) << svg;
+  EXPECT_NE(svg.find("prefers-color-scheme: dark"), std::string::npos) << svg;
 }
 
 TEST_F(ReportTest, APageThatWouldBeTooLargeLeavesNumbersOut) {

@@ -128,15 +128,22 @@ def surrogate_grid(rng):
     return study("surrogate-grid", "Neighbours and weight", [table("grid", "Grid", columns, rows), table("chosen", "Best weight for each number of neighbours", columns, chosen)])
 
 
+DIAGRAM_CLASSES = ("ant", "bee", "cow", "dog", "emu")
+
+
 def surrogate_pattern(rng):
     rows = []
     for c in range(5):
         shape = [0.5 + 0.12 * rng.random() for _ in range(64)]
         for sample, row in enumerate(["support"] + ["query"] * 8):
-            rows += [["quickdraw", row, f"class {c}", sample, f"base {i}", d + rng.gauss(0, 0.012 if sample else 0)] for i, d in enumerate(shape)]
+            rows += [["quickdraw", 1, row, f"class {c}", sample, f"base {i}", d + rng.gauss(0, 0.012 if sample else 0)] for i, d in enumerate(shape)]
+    for name in DIAGRAM_CLASSES:
+        shape = [rng.uniform(1, 9) for _ in range(10)]
+        for sample, row in enumerate(["support"] + ["query"] * 8):
+            rows += [["doublemnist", 1, row, name, sample, f"{i:02d}", d + rng.gauss(0, 0.5 if sample else 0)] for i, d in enumerate(shape)]
     return study("surrogate-pattern", "Distances to base classes", [
-        table("pattern", "Pattern", ["store", "row", "class", "sample", "base_class", "distance"], rows),
-        table("episode", "Episode", ["store", "episode", "seed", "view"], [["quickdraw", 0, 0, "s84_r0_f0"]])], stores=("quickdraw",))
+        table("pattern", "Pattern", ["store", "shots", "row", "class", "sample", "base_class", "distance"], rows),
+        table("episode", "Episode", ["store", "episode", "seed", "view"], [["quickdraw", 0, 0, "s84_r0_f0"]])], stores=("quickdraw", "doublemnist"))
 
 
 def shots(rng):
@@ -175,7 +182,13 @@ def embedding(rng):
 def diagram(rng):
     size = 120
     panels, points = [], []
-    classes = ["ant", "bee", "cow", "dog", "emu"]
+    classes = DIAGRAM_CLASSES
+    base = [(rng.uniform(0.1, 0.9), rng.uniform(0.1, 0.9)) for _ in range(10)]
+    cells = bytes(min(range(10), key=lambda k: math.dist(base[k], ((i + 0.5) / size, 1 - (j + 0.5) / size))) for j in range(size) for i in range(size))
+    panels.append(["doublemnist", 1, "base, vd", "vd", "base", size, size, 0, 0, 1, 1, "as it is", base64.b64encode(cells).decode()])
+    for k, (x, y) in enumerate(base):
+        points.append(["doublemnist", 1, "base, vd", "center", k, f"{k:02d}", x, y])
+        points += [["doublemnist", 1, "base, vd", "sample", k, f"{k:02d}", x + rng.gauss(0, 0.02), y + rng.gauss(0, 0.02)] for _ in range(20)]
     means = [(rng.uniform(0.15, 0.85), rng.uniform(0.15, 0.85)) for _ in classes]
     for geometry in ("vd", "power", "civd", "plda"):
         centers = [[(x + rng.gauss(0, 0.05), y + rng.gauss(0, 0.05)) for x, y in means] for _ in range(2 if geometry == "civd" else 1)]

@@ -4,6 +4,7 @@ import io
 import json
 import re
 import subprocess
+import xml.etree.ElementTree as ElementTree
 
 import made_up_studies
 import pytest
@@ -21,13 +22,37 @@ def studies(tmp_path):
 
 def test_every_study_has_a_section_and_nothing_is_said_twice(deepvoro, studies, tmp_path):
     done = deepvoro("report", studies, "--out", tmp_path / "report.html")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(rf"\S+report.html: \d+ figures and \d+ tables, from {len(made_up_studies.STUDIES)} studies and 12 results\n", done.stdout)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     ids = re.findall(r' id="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     for name in made_up_studies.STUDIES:
         assert any(found.startswith((name, "time" if name == "time" else name)) for found in ids), name
     assert not re.search(r'(?:src|href)="(?!#|data:)', page)
+
+
+def test_tables_are_all_that_goes_to_standard_output(deepvoro, studies, tmp_path):
+    alone = deepvoro("report", studies, "--tables", "csv")
+    assert (alone.returncode, alone.stderr) == (0, "")
+    done = deepvoro("report", studies, "--tables", "csv", "--out", tmp_path / "report.html", "--figures", tmp_path / "figures")
+    assert done.stdout == alone.stdout
+    assert [line.split(":")[0] for line in done.stderr.splitlines()] == [str(tmp_path / "figures"), str(tmp_path / "report.html")]
+
+
+def test_figures_are_files_of_their_own(deepvoro, studies, tmp_path):
+    folder = tmp_path / "figures"
+    done = deepvoro("report", studies, "--figures", folder)
+    page = tmp_path / "report.html"
+    assert deepvoro("report", studies, "--out", page).returncode == 0
+    ids = re.findall(r'<figure class="block" id="([^"]+)"', page.read_text(encoding="utf-8"))
+    assert sorted(file.name for file in folder.iterdir()) == sorted(f"{name}.svg" for name in ids)
+    assert done.stdout == f"{folder}: {len(ids)} figures\n"
+    for file in folder.iterdir():
+        tree = ElementTree.parse(file)
+        assert tree.getroot().tag == "{http://www.w3.org/2000/svg}svg"
+        assert tree.find("{http://www.w3.org/2000/svg}title").text
+        assert file.stat().st_size <= 200_000, file.name
 
 
 def test_the_same_inputs_give_the_same_bytes(deepvoro, studies, tmp_path):
@@ -46,11 +71,12 @@ def test_tables_say_what_compare_says(deepvoro, make_store, tmp_path):
     done = deepvoro("report", results, "--tables", "csv")
     assert done.returncode == 0, done.stderr
     rows = {row["method"]: row for row in csv.DictReader(io.StringIO(done.stdout))}
-    assert float(rows["deepvoro"]["accuracy_1"]) == pytest.approx(expected["b"]["accuracy"], abs=1e-12)
-    assert float(rows["deepvoro"]["difference_1"]) == pytest.approx(expected["difference"], abs=1e-12)
-    assert float(rows["deepvoro"]["difference_ci95_1"]) == pytest.approx(expected["ci95"], abs=1e-12)
-    assert float(rows["deepvoro"]["p_1"]) == pytest.approx(expected["t_test"]["p"], rel=1e-12)
-    assert rows["vd"]["difference_1"] == ""
+    assert rows["deepvoro"]["shots"] == "1"
+    assert float(rows["deepvoro"]["accuracy"]) == pytest.approx(expected["b"]["accuracy"], abs=1e-12)
+    assert float(rows["deepvoro"]["difference"]) == pytest.approx(expected["difference"], abs=1e-12)
+    assert float(rows["deepvoro"]["difference_ci95"]) == pytest.approx(expected["ci95"], abs=1e-12)
+    assert float(rows["deepvoro"]["p"]) == pytest.approx(expected["t_test"]["p"], rel=1e-12)
+    assert rows["vd"]["difference"] == ""
 
 
 def test_latex_compiles_in_the_eyes_of_a_parser(deepvoro, studies):
@@ -96,6 +122,8 @@ def test_damaged_files_are_refused(deepvoro, tmp_path, damage):
     done = deepvoro("report", tmp_path / "bad.json", "--out", tmp_path / "report.html")
     assert done.returncode == BAD_DATA, done.stderr
     assert len(done.stderr.splitlines()) == 1 and "bad.json" in done.stderr
+    if "deepvoro-study" not in damage and "deepvoro-result" not in damage:
+        assert "deepvoro evaluate --json" in done.stderr and "deepvoro study" in done.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["bad.json"]
 
 

@@ -35,11 +35,15 @@ MARKS = {
     "#surrogate-grid-1 .pick": 20,
     "#surrogate-grid-1 .pick.best": 2,
     "#surrogate-pattern-1 .thin": 40,
+    "#first-figure .tint": 10 + 5,
+    "#first-figure .cross": 10 + 5,
+    "#first-figure .thin": 40,
+    "#first-figure .ln": 5,
     "#shots-1 .pt": 24,
     "#outliers-1 .zero": 1,
     "#embedding-1 .ds": 20,
-    "#diagram-1 .tint": 20,
-    "#diagram-1 .cross": 25,
+    "#diagram-1 .tint": 10 + 20,
+    "#diagram-1 .cross": 10 + 25,
     "#time-figure-1 .pt.paper": 5,
     "#backbones-table-1-figure .pt": 10 + 7,
     "#cross-domain-table-1-figure .pt.paper": 7,
@@ -85,6 +89,22 @@ def test_nothing_is_wider_than_the_screen(opened):
     # Tables may be wide, in a box that scrolls.
     assert opened.run("""[...document.querySelectorAll("main *")].filter((e) => !e.closest(".scroll") && !e.closest("svg") &&
                          e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 80))""") == []
+
+
+def test_tables_fit_a_wide_screen(opened):
+    if opened.run("innerWidth") < max(WIDTHS):
+        pytest.skip("tables scroll on a narrow screen")
+    assert opened.run("""[...document.querySelectorAll("main .table .scroll")].filter((e) => e.scrollWidth > e.clientWidth + 1)
+                         .map((e) => e.closest(".block").id)""") == []
+
+
+def test_words_are_explained(opened):
+    assert not opened.run("document.querySelector('.words dl').checkVisibility()")
+    opened.run("document.querySelector('.words summary').click()")
+    assert opened.run("document.querySelector('.words dl').checkVisibility()")
+    said = opened.run("document.querySelector('.words').textContent")
+    for word in ("val", "novel", "member", "surrogate", "guided", "oracle"):
+        assert word in said
 
 
 def test_no_text_of_a_figure_is_cut_off(opened):
@@ -144,7 +164,7 @@ def test_figures_can_be_saved(opened, tmp_path):
     drawn = saved(opened, tmp_path, "#diagram-1 button[data-kind=svg]")
     tree = ElementTree.parse(drawn)
     assert drawn.name == "diagram-1.svg" and drawn.stat().st_size <= 200_000
-    assert len(tree.findall(".//{http://www.w3.org/2000/svg}path[@class='edge']")) == 4
+    assert len(tree.findall(".//{http://www.w3.org/2000/svg}path[@class='edge']")) == 5
     numbers = saved(opened, tmp_path, "#shots-1 button[data-kind=csv]")
     rows = list(csv.DictReader(io.StringIO(numbers.read_text(encoding="utf-8"))))
     assert numbers.name == "shots-1.csv" and len(rows) == 24 and rows[0]["method"] == "vd"

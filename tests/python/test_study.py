@@ -55,16 +55,23 @@ def study(deepvoro, tmp_path_factory):
     return run
 
 
-@pytest.fixture
-def result(deepvoro, tmp_path, write_pool):
-    """What evaluate says of a method, with members of its own or these."""
+@pytest.fixture(scope="module")
+def result(deepvoro, tmp_path_factory):
+    """What evaluate says of a method, with members of its own or these; asked once, as studies have much in common."""
+    folder = tmp_path_factory.mktemp("results")
+    known = {}
 
     def run(method, shots, *flags, members=None):
-        file = tmp_path / "result.json"
-        pool = [] if members is None else ["--pool", write_pool(members)]
-        process = deepvoro("evaluate", SKETCHES, "--method", method, "--shots", shots, *FLAGS, *pool, *flags, "--json", file)
-        assert process.returncode == 0, process.stderr
-        return json.loads(file.read_text())
+        key = json.dumps([method, shots, flags, members])
+        if key not in known:
+            pool = []
+            if members is not None:
+                pool = ["--pool", folder / "pool.json"]
+                pool[1].write_text(json.dumps({"format": "deepvoro-pool", "version": 1, "members": members}))
+            process = deepvoro("evaluate", SKETCHES, "--method", method, "--shots", shots, *FLAGS, *pool, *flags, "--json", folder / "result.json")
+            assert process.returncode == 0, process.stderr
+            known[key] = json.loads((folder / "result.json").read_text())
+        return known[key]
 
     return run
 
@@ -297,12 +304,13 @@ def test_embedding_against_scikit_learn(study, panel):
         scipy.spatial.distance.squareform(squared).astype(np.float32), about["perplexity"], 0)
     divergence, gradient = _t_sne._kl_divergence(points.ravel(), probabilities, 1, len(points), 2)
     assert about["divergence"] == pytest.approx(divergence, rel=1e-5)
-    # We are where its gradient is all but gone, as near to the probabilities as it gets itself.
+    # We are where its gradient is all but gone.
     start = _t_sne._kl_divergence(1e-4 * np.random.RandomState(0).randn(points.size), probabilities, 1, len(points), 2)[0]
-    theirs = TSNE(perplexity=about["perplexity"], method="exact", init="pca", learning_rate="auto", random_state=0).fit(features)
     assert divergence < start / 2
-    assert divergence <= 1.15 * theirs.kl_divergence_  # another local minimum, perhaps
     assert np.linalg.norm(gradient) < 1e-5
+    if panel == "composed":  # as near to the probabilities as it gets itself; it takes seconds
+        theirs = TSNE(perplexity=about["perplexity"], method="exact", init="pca", learning_rate="auto", random_state=0).fit(features)
+        assert divergence <= 1.15 * theirs.kl_divergence_  # another local minimum, perhaps
 
 
 def plane_of(means):
@@ -322,7 +330,7 @@ def first_episode(store, shots):
 
 
 def pixels(panel):
-    across, up = ((np.arange(200) + 0.5) / 200 for _ in range(2))
+    across, up = ((np.arange(400) + 0.5) / 400 for _ in range(2))
     x = panel["x0"] + (panel["x1"] - panel["x0"]) * across
     y = panel["y0"] + (panel["y1"] - panel["y0"]) * up[::-1]
     return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
@@ -348,10 +356,8 @@ def plda_scores(points, support, base, labels):
 
 @pytest.mark.parametrize("geometry", ["vd", "power", "civd", "ccvd", "plda"])
 @pytest.mark.parametrize("shots", [1, 3])
-def test_diagram(study, deepvoro, tmp_path, geometry, shots):
-    process = deepvoro("study", "diagram", SKETCHES, *FLAGS, "--shots", shots, "--out", tmp_path)
-    assert process.returncode == 0, process.stderr
-    found = Study(tmp_path, "diagram")
+def test_diagram(study, geometry, shots):
+    found = study("diagram", "--shots", "1,3")
     store = Store(SKETCHES)
     base, labels = square_rooted(store, "base"), store.labels("base")
     means = np.stack([base[labels == label].mean(axis=0) for label in range(labels.max() + 1)])
@@ -373,25 +379,25 @@ def test_diagram(study, deepvoro, tmp_path, geometry, shots):
             return plda_scores(points, support, plane(base), labels)
         return -sum(reference.distances(ladder(points, power), ladder(support, power).mean(axis=1)) for power in (0.5, 0.75, 1))
 
-    panel = found.row("panels", geometry=geometry, split="novel")
+    panel = found.row("panels", geometry=geometry, split="novel", shots=shots)
     cells = np.frombuffer(base64.b64decode(panel["cells"]), np.uint8)
-    assert cells.shape == (200 * 200,)
-    assert (cells != scores(pixels(panel)).argmax(axis=1)).sum() <= 4  # on a border
+    assert cells.shape == (400 * 400,)
+    assert (cells != scores(pixels(panel)).argmax(axis=1)).sum() <= 8  # on a border
     decided = scores(query).argmax(axis=1) == np.repeat(np.arange(5), 15)
-    points = [row for row in found.rows("points", panel=panel["panel"]) if row["role"].startswith("query")]
+    points = [row for row in found.rows("points", panel=panel["panel"], shots=shots) if row["role"].startswith("query")]
     np.testing.assert_allclose([[row["x"], row["y"]] for row in points], query, atol=1e-9)
     assert [row["role"] == "query" for row in points] == list(decided)
     assert [row["class"] for row in points] == list(np.repeat(np.arange(5), 15))
 
 
 def test_diagram_of_base_classes(study):
-    found = study("diagram")
-    panel = found.row("panels", split="base")
-    centers = found.rows("points", panel=panel["panel"])
+    found = study("diagram", "--shots", "1,3")
+    panel = found.row("panels", split="base", shots=1)
+    centers = found.rows("points", panel=panel["panel"], shots=1)
     assert 2 <= len(centers) <= 10
     places = np.array([[row["x"], row["y"]] for row in centers])
     cells = np.frombuffer(base64.b64decode(panel["cells"]), np.uint8)
-    assert (cells != reference.distances(pixels(panel), places).argmin(axis=1)).sum() <= 4
+    assert (cells != reference.distances(pixels(panel), places).argmin(axis=1)).sum() <= 8
 
 
 def test_surrogate_pattern(study):
@@ -508,14 +514,23 @@ def test_bad_input(deepvoro, make_store, tmp_path):
 
 
 def test_negative_features_need_signed(deepvoro, tmp_path):
-    store = random_store(tmp_path / "signed", dim=2, views=2, class_sizes=(20, 24), relu=False)
+    store = random_store(tmp_path / "signed", dim=2, views=2, class_sizes=(20, 24), relu=False, classes=(("base", 9), ("val", 6), ("novel", 7)))
     flags = ["--ways", 3, "--queries", 5, "--episodes", 10, "--out", tmp_path / "paper"]
     refused(deepvoro("study", "shots", store, *flags), 3, "--signed")
     process = deepvoro("study", "shots", store, "--signed", *flags)
     assert process.returncode == 0, process.stderr
     process = deepvoro("study", "diagram", store, *flags)  # the plane as it is
     assert process.returncode == 0, process.stderr
-    assert "two dimensions" in Study(tmp_path / "paper", "diagram").rows("panels")[0]["projection"]
+    found = Study(tmp_path / "paper", "diagram")
+    assert "two dimensions" in found.rows("panels")[0]["projection"]
+    # All base classes, as there are few, each with its mean and samples.
+    base = Store(store)
+    points, labels = base.features("base", base.views[0]), base.labels("base")
+    for label in range(labels.max() + 1):
+        (center,) = found.rows("points", panel="base, vd", role="center", **{"class": label})
+        np.testing.assert_allclose([center["x"], center["y"]], points[labels == label].mean(axis=0), atol=1e-6)
+        samples = found.rows("points", panel="base, vd", role="sample", **{"class": label})
+        np.testing.assert_allclose([[row["x"], row["y"]] for row in samples], points[labels == label][:40], atol=1e-6)
 
 
 def test_birds_follow_the_paper(deepvoro, cub_store, tmp_path):

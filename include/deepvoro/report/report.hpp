@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -22,8 +23,22 @@ struct ReportRequest {
   std::optional<std::filesystem::path> pictures = {};
 };
 
+// What a report was made of, and what it shows.
+struct ReportContents {
+  std::size_t results = 0;
+  std::size_t studies = 0;
+  std::size_t figures = 0;
+  std::size_t tables = 0;
+};
+
 // One HTML file that opens without a network.
-DEEPVORO_API void write_report(const ReportRequest& request, const std::filesystem::path& file);
+DEEPVORO_API ReportContents write_report(const ReportRequest& request,
+                                         const std::filesystem::path& file);
+
+// Every figure of the report as an SVG file of its own, in a folder that is made where there is
+// none. Returns the files.
+DEEPVORO_API std::vector<std::filesystem::path> write_figures(const ReportRequest& request,
+                                                              const std::filesystem::path& folder);
 
 // All tables of the report, one after the other, with a line between them.
 [[nodiscard]] DEEPVORO_API std::string report_tables(const ReportRequest& request,

@@ -64,12 +64,12 @@
   const picture = (block) => {
     const space = "http://www.w3.org/2000/svg";
     const panels = [...block.querySelectorAll("svg.panel")];
-    const columns = panels.length > 1 ? 2 : 1;
+    const columns = Math.min(Number(block.dataset.columns), panels.length);
     const out = document.createElementNS(space, "svg");
     out.setAttribute("xmlns", space);
     out.setAttribute("class", "panel");
     const style = document.createElementNS(space, "style");
-    style.textContent = document.getElementById("figure-style").textContent.replace(":root", "svg");
+    style.textContent = document.getElementById("figure-style").textContent;
     out.append(style);
     const size = (svg) => svg.getAttribute("viewBox").split(" ").slice(2).map(Number);
     const wide = Math.max(...panels.map((svg) => size(svg)[0]));

@@ -74,39 +74,58 @@ std::size_t as_count(double value) {
   return value > 0 && value < 1e15 ? static_cast<std::size_t>(std::llround(value)) : 0;
 }
 
+namespace {
+
+// Half an interval stands beside what it belongs to.
+bool is_interval_of(const RecordedColumn& interval, const RecordedColumn& column) {
+  return interval.name == "ci95" || interval.name == column.name + "_ci95";
+}
+
+std::string number_text(double number, const RecordedColumn& column) {
+  const bool is_whole = number == std::round(number) && std::abs(number) < 1e9;
+  if (column.unit == "%") return fmt::format("{:.2f}", number);
+  return is_whole ? fmt::format("{:.0f}", number) : fmt::format("{:.4g}", number);
+}
+
+TableCell plain_cell(const StudyRows& rows, std::size_t row, const RecordedColumn& column,
+                     const RecordedColumn* interval) {
+  const auto number = rows.maybe(row, column.name);
+  if (!number) {
+    const std::string text = rows.text(row, column.name);
+    return {.text = text.empty() ? "–" : text};
+  }
+  TableCell cell{.text = number_text(*number, column), .values = {*number}};
+  const auto half = interval != nullptr ? rows.maybe(row, interval->name) : std::nullopt;
+  if (half) {
+    cell.text += " ± " + number_text(*half, *interval);
+    cell.values.push_back(*half);
+  }
+  return cell;
+}
+
+}  // namespace
+
 ReportTable plain_table(const RecordedTable& table, const std::string& id) {
   ReportTable shown{
       .id = id, .title = table.title.empty() ? table.name : table.title, .columns = {}};
   const StudyRows rows(table);
-  std::vector<bool> numeric;
-  for (const RecordedColumn& column : table.columns) {
+  shown.rows.resize(rows.size());
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const RecordedColumn& column = table.columns[c];
+    const bool has_interval =
+        c + 1 < table.columns.size() && is_interval_of(table.columns[c + 1], column);
+    const RecordedColumn* interval = has_interval ? &table.columns[++c] : nullptr;
     bool has_number = false;
-    for (std::size_t r = 0; r < rows.size(); ++r)
+    for (std::size_t r = 0; r < rows.size(); ++r) {
       has_number |= rows.maybe(r, column.name).has_value();
-    numeric.push_back(has_number);
+      shown.rows[r].cells.push_back(plain_cell(rows, r, column, interval));
+    }
     shown.columns.push_back({.label = column.unit.empty()
                                           ? column.label
                                           : fmt::format("{}, {}", column.label, column.unit),
                              .csv_names = {column.name},
                              .numeric = has_number});
-  }
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    TableRow row;
-    for (const RecordedColumn& column : table.columns) {
-      const auto number = rows.maybe(r, column.name);
-      if (!number) {
-        const std::string text = rows.text(r, column.name);
-        row.cells.push_back({.text = text.empty() ? "–" : text});
-        continue;
-      }
-      const bool is_whole =
-          *number == std::round(*number) && std::abs(*number) < 1e9 && column.unit != "%";
-      row.cells.push_back({.text = is_whole             ? fmt::format("{:.0f}", *number)
-                                   : column.unit == "%" ? fmt::format("{:.2f}", *number)
-                                                        : fmt::format("{:.4g}", *number),
-                           .values = {*number}});
-    }
-    shown.rows.push_back(std::move(row));
+    if (interval != nullptr) shown.columns.back().csv_names.push_back(interval->name);
   }
   return shown;
 }
@@ -119,8 +138,8 @@ std::vector<Block> plain_blocks(const RecordedStudy& study) {
   return blocks;
 }
 
-std::string dot_plot(const std::string& title, const std::vector<ComparedRow>& rows,
-                     const std::string& alt, const std::vector<double>& also) {
+Drawing dot_plot(const std::string& title, const std::vector<ComparedRow>& rows,
+                 const std::string& alt, const std::vector<double>& also) {
   std::vector<double> values = also;
   for (const ComparedRow& row : rows) {
     values.push_back(row.accuracy - row.ci95);
@@ -143,11 +162,11 @@ std::string dot_plot(const std::string& title, const std::vector<ComparedRow>& r
     panel.interval_x({row.accuracy, row.published ? at + 0.17 : at}, row.ci95, kOurs,
                      fmt::format("{}, here: {}", row.label, estimate_text(row.accuracy, row.ci95)));
   }
-  return panel.svg(alt);
+  return panel.drawing(alt);
 }
 
-std::string difference_plot(const std::string& title, const std::string& axis,
-                            const std::vector<DifferenceRow>& rows, const std::string& alt) {
+Drawing difference_plot(const std::string& title, const std::string& axis,
+                        const std::vector<DifferenceRow>& rows, const std::string& alt) {
   std::vector<double> values{0};
   for (const DifferenceRow& row : rows) {
     values.push_back(row.difference - row.ci95);
@@ -167,7 +186,7 @@ std::string difference_plot(const std::string& title, const std::string& axis,
                                                    estimate_text(row.difference, row.ci95, true))
                                      : row.tip);
   }
-  return panel.svg(alt);
+  return panel.drawing(alt);
 }
 
 }  // namespace deepvoro

@@ -92,8 +92,8 @@ std::vector<std::pair<Point, double>> tenths(std::vector<Point> points) {
   return found;
 }
 
-std::string outlier_panel(const StudyRows& rows, const std::vector<std::string>& methods,
-                          const std::string& title) {
+Drawing outlier_panel(const StudyRows& rows, const std::vector<std::string>& methods,
+                      const std::string& title) {
   std::vector<double> x;
   std::vector<double> y;
   const std::vector<Point> cloud = episode_points(rows, methods.back());
@@ -142,7 +142,7 @@ std::string outlier_panel(const StudyRows& rows, const std::vector<std::string>&
     series.push_back(series_of_method(method));
   }
   panel.end_labels(labels, series);
-  return panel.svg(title + ", accuracy by the variance of the support set");
+  return panel.drawing(title + ", accuracy by the variance of the support set");
 }
 
 }  // namespace
@@ -201,7 +201,7 @@ std::vector<Block> shots_blocks(const RecordedStudy& study) {
     panel.end_labels(labels, series);
     blocks.emplace_back(Figure{.id = fmt::format("shots-{}", ++number),
                                .title = title,
-                               .panels = {panel.svg(title)},
+                               .panels = {panel.drawing(title)},
                                .note = "Bands are 95% intervals.",
                                .csv = rows.csv(),
                                .made_by = provenance(study)});

@@ -46,7 +46,7 @@ std::optional<std::size_t> row_of(const StudyRows& chosen, const char* scheme) {
   return std::nullopt;
 }
 
-std::string size_panel(const SizeCurves& of) {
+Drawing size_panel(const SizeCurves& of) {
   const std::vector<Point> mean = curve(of.random, "mean");
   const std::vector<Point> lowest = curve(of.random, "lowest");
   const std::vector<Point> highest = curve(of.random, "highest");
@@ -99,7 +99,7 @@ std::string size_panel(const SizeCurves& of) {
                              of.chosen.text(*row, "size"), of.chosen.number(*row, "novel")),
                  true, 4.5);
   panel.end_labels(labels, series);
-  return panel.svg(title + ", accuracy by the number of members");
+  return panel.drawing(title + ", accuracy by the number of members");
 }
 
 }  // namespace

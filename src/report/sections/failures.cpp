@@ -84,7 +84,7 @@ std::vector<Pair> mistakes(const Answers& answers) {
   return pairs;
 }
 
-std::string matrix_panel(const Answers& answers, const std::vector<Pair>& pairs) {
+Drawing matrix_panel(const Answers& answers, const std::vector<Pair>& pairs) {
   const std::size_t classes = answers.classes.size();
   const auto count = static_cast<double>(classes);
   const bool is_labelled = classes <= 24;
@@ -115,7 +115,7 @@ std::string matrix_panel(const Answers& answers, const std::vector<Pair>& pairs)
                     fmt::format("{} taken for {}: {:.1f} %", answers.classes[pair.of].name,
                                 answers.classes[pair.taken_for].name, pair.percent));
   }
-  return panel.svg(fmt::format("Confusion matrix of {} classes", classes));
+  return panel.drawing(fmt::format("Confusion matrix of {} classes", classes));
 }
 
 Figure confusion_figure(const Answers& answers, const std::string& id) {
@@ -159,7 +159,7 @@ Figure confusion_figure(const Answers& answers, const std::string& id) {
                              pairs[i].percent));
     panel.text({pairs[i].percent, at}, "→ " + shortened(to, 13), "sm", "start", 7, 4);
   }
-  figure.panels.push_back(panel.svg("The most frequent mistakes"));
+  figure.panels.push_back(panel.drawing("The most frequent mistakes"));
   figure.note =
       "Colour is the share of a class's queries, from dark to light; right answers, on the "
       "diagonal, are grey. An episode shows only some of the classes together, so a share says how "

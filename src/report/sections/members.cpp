@@ -26,11 +26,12 @@ std::string agreement_sentence(double lowest, double highest) {
                                 ? fmt::format("r = {:.2f}", lowest)
                                 : fmt::format("r = {:.2f} to {:.2f}", lowest, highest);
   if (lowest >= 0.7) return "Members that do well on val do well on novel: " + range;
-  if (highest < 0.3) return "How a member does on val says little about novel: " + range;
-  return "Members that do well on val often do well on novel: " + range;
+  if (lowest >= 0.4) return "Members that do well on val tend to do well on novel: " + range;
+  if (highest < 0.4) return "How a member does on val says little about novel: " + range;
+  return "Val tells which members are good for some methods and shots, not for all: " + range;
 }
 
-std::string scatter(const StudyRows& members, const std::string& title, std::size_t first_row) {
+Drawing scatter(const StudyRows& members, const std::string& title, std::size_t first_row) {
   std::vector<double> values;
   std::vector<Point> points;
   for (std::size_t r = 0; r < members.size(); ++r) {
@@ -52,7 +53,7 @@ std::string scatter(const StudyRows& members, const std::string& title, std::siz
   const double high = std::min(x.high, y.high);
   if (low < high) panel.segment({low, low}, {high, high}, "ident");
   panel.cloud(points, series_of_method(members.text(0, "method")), first_row);
-  return panel.svg(title + ", one point per member");
+  return panel.drawing(title + ", one point per member");
 }
 
 }  // namespace
@@ -90,8 +91,10 @@ std::vector<Block> member_blocks(const RecordedStudy& study) {
                                              : "Every member alone, on val and on novel",
                            stores.size() > 1 ? stores[i].text(0, "store") : ""});
     figure.note =
-        "Each point is one member, a view with a transformation (and a geometry), alone. Dashed: "
-        "as good on novel as on val.";
+        "Each point is one member, a view with a transformation (and a geometry), alone: its "
+        "accuracy on val, the classes on which members are chosen, and on novel, the classes that "
+        "are reported. r is the correlation of the two, 1 where they agree and 0 where one says "
+        "nothing about the other. Dashed: as good on novel as on val.";
     blocks.emplace_back(std::move(figure));
   }
   if (const RecordedTable* summary = study.table("summary"))
@@ -157,7 +160,7 @@ std::vector<Block> transformation_blocks(const RecordedStudy& study) {
                        fmt::format("{} {:g}: novel {:.2f} %", over_b ? "b" : "λ", point.x, point.y),
                        false, 3);
         panel.end_labels({{novel.back().y, "novel"}, {val.back().y, "val"}}, {kOurs, kOurs});
-        figure.panels.push_back(panel.svg(title));
+        figure.panels.push_back(panel.drawing(title));
       }
     }
     if (figure.panels.empty()) continue;

@@ -257,6 +257,18 @@ std::vector<Block> ablation_blocks(const RecordedStudy& study) {
   return blocks.empty() ? plain_blocks(study) : blocks;
 }
 
+std::string main_finding(const std::vector<RecordedStudy>& studies) {
+  std::string text;
+  for (const RecordedStudy& study : studies) {
+    const RecordedTable* table = study.name == "backbones" ? study.table("table") : nullptr;
+    if (table == nullptr) continue;
+    for (const StudyRows& rows : StudyRows(*table).split_by({"store"}))
+      text += fmt::format("{}On {}, {}.", text.empty() ? "" : " ", rows.text(0, "store"),
+                          best_sentence(rows, method_label));
+  }
+  return text;
+}
+
 std::vector<Block> setting_blocks(const RecordedStudy& study) {
   const RecordedTable* table = study.table("table");
   if (table == nullptr) return plain_blocks(study);
@@ -266,13 +278,18 @@ std::vector<Block> setting_blocks(const RecordedStudy& study) {
   const char* paper_table = study.name == "backbones"    ? "backbone"
                             : study.name == "procedures" ? "precursor"
                                                          : "cross";
-  return compared_blocks(study, *table, what, method_label,
-                         [&study, paper_table](const StudyRows& rows, std::size_t row) {
-                           const std::string method = rows.text(row, "method");
-                           return paper_number(paper_table,
-                                               paper_column(study.name, rows.text(row, "store")),
-                                               method, shots_of(rows, row));
-                         });
+  std::vector<Block> blocks = compared_blocks(
+      study, *table, what, method_label,
+      [&study, paper_table](const StudyRows& rows, std::size_t row) {
+        return paper_number(paper_table, paper_column(study.name, rows.text(row, "store")),
+                            rows.text(row, "method"), shots_of(rows, row));
+      });
+  const StudyRows all(*table);
+  if (all.distinct("store").size() > 1)
+    blocks.insert(blocks.begin(),
+                  ShownTable{overview_table(all, study.name, fmt::format("{}, side by side", what)),
+                             provenance(study)});
+  return blocks;
 }
 
 }  // namespace deepvoro

@@ -13,27 +13,6 @@
 namespace deepvoro {
 namespace {
 
-// A method on one group of episodes, a result for each number of shots at most.
-struct MethodRow {
-  std::string label;
-  std::string method;
-  std::map<std::size_t, const ReportedResult*> by_shots;
-};
-
-std::vector<MethodRow> method_rows(const ResultGroup& group) {
-  std::vector<MethodRow> rows;
-  for (const ReportedResult* result : group.results) {
-    const std::size_t shots = result->recorded.shape.shots;
-    const std::string label = group.label(*result);
-    auto row = std::ranges::find_if(rows, [&](const MethodRow& one) {
-      return one.label == label && !one.by_shots.contains(shots);
-    });
-    if (row == rows.end()) row = rows.insert(rows.end(), {label, result->recorded.method, {}});
-    row->by_shots[shots] = result;
-  }
-  return rows;
-}
-
 // The comparison of a result with the best baseline of its number of shots; none with itself.
 std::optional<Comparison> to_baseline(const ResultGroup& group, const ReportedResult& result) {
   const ReportedResult* baseline = group.best_baseline(result.recorded.shape.shots);
@@ -41,64 +20,55 @@ std::optional<Comparison> to_baseline(const ResultGroup& group, const ReportedRe
   return compare(baseline->recorded, result.recorded);
 }
 
+TableRow method_row(const ResultGroup& group, const ReportedResult& result) {
+  const RecordedResult& recorded = result.recorded;
+  const Estimate accuracy = estimate(recorded.episode_accuracy);
+  TableRow row{.cells = {{.text = shots_text(fmt::to_string(recorded.shape.shots)),
+                          .values = {static_cast<double>(recorded.shape.shots)}},
+                         {.text = group.label(result)},
+                         {.text = estimate_text(accuracy.mean, accuracy.ci95),
+                          .values = {accuracy.mean, accuracy.ci95}},
+                         {.text = "–"},
+                         {.text = "–"}}};
+  if (const auto comparison = to_baseline(group, result)) {
+    const Estimate& difference = comparison->difference;
+    row.cells[3] = {.text = estimate_text(difference.mean, difference.ci95, true),
+                    .values = {difference.mean, difference.ci95}};
+    if (const auto& test = comparison->t_test) {
+      row.cells[4] = {.text = p_text(test->p), .values = {test->p}};
+      row.cells[2].starred = test->p < kSignificant && difference.mean > 0;
+    }
+  }
+  row.cells.push_back({.text = result.pool_size
+                                   ? fmt::format("{} of {}", recorded.members, *result.pool_size)
+                                   : fmt::to_string(recorded.members),
+                       .values = {static_cast<double>(recorded.members)}});
+  row.cells.push_back({.text = duration_text(result.seconds), .values = {result.seconds}});
+  return row;
+}
+
 ReportTable method_table(const ResultGroup& group, const std::string& id) {
-  const std::vector<MethodRow> rows = method_rows(group);
-  const std::set<std::size_t> shots = group.shots();
+  constexpr std::size_t accuracy_column = 2;
   ReportTable table{.id = id,
                     .title = fmt::format("Accuracy on {}", group.title()),
-                    .columns = {{.label = "method", .numeric = false}}};
+                    .columns = {{.label = "shots", .csv_names = {"shots"}, .numeric = false},
+                                {.label = "method", .numeric = false},
+                                {"accuracy, %", {"accuracy", "ci95"}},
+                                {"difference", {"difference", "difference_ci95"}},
+                                {"p"},
+                                {"members"},
+                                {"time", {"seconds"}}}};
   std::string baselines;
-  for (const std::size_t n : shots) {
-    const std::string of = shots_text(fmt::to_string(n));
-    table.columns.push_back(
-        {of + ", %", {fmt::format("accuracy_{}", n), fmt::format("ci95_{}", n)}});
-    table.columns.push_back(
-        {"difference", {fmt::format("difference_{}", n), fmt::format("difference_ci95_{}", n)}});
-    table.columns.push_back({"p", {fmt::format("p_{}", n)}});
-    table.columns.push_back({"members", {fmt::format("members_{}", n)}});
-    table.columns.push_back({"time", {fmt::format("seconds_{}", n)}});
+  for (const std::size_t n : group.shots()) {
+    const std::size_t begin = table.rows.size();
+    for (const ReportedResult* result : group.results)
+      if (result->recorded.shape.shots == n) table.rows.push_back(method_row(group, *result));
+    table.rows[begin].starts_group = begin > 0;
+    emphasise_largest(table, accuracy_column, begin, table.rows.size());
     if (const ReportedResult* best = group.best_baseline(n))
-      baselines += fmt::format("{}{} at {}", baselines.empty() ? "" : ", ", group.label(*best), of);
+      baselines += fmt::format("{}{} at {}", baselines.empty() ? "" : ", ", group.label(*best),
+                               shots_text(fmt::to_string(n)));
   }
-  for (const MethodRow& row : rows) {
-    TableRow shown{.cells = {{.text = row.label}}};
-    for (const std::size_t n : shots) {
-      const auto found = row.by_shots.find(n);
-      if (found == row.by_shots.end()) {
-        for (int i = 0; i < 5; ++i) shown.cells.push_back({.text = "–"});
-        continue;
-      }
-      const ReportedResult& result = *found->second;
-      const Estimate accuracy = estimate(result.recorded.episode_accuracy);
-      const auto comparison = to_baseline(group, result);
-      const bool counts = comparison && comparison->t_test && comparison->t_test->p < kSignificant;
-      shown.cells.push_back({.text = estimate_text(accuracy.mean, accuracy.ci95),
-                             .values = {accuracy.mean, accuracy.ci95},
-                             .starred = counts && comparison->difference.mean > 0});
-      if (comparison) {
-        const Estimate& difference = comparison->difference;
-        shown.cells.push_back({.text = estimate_text(difference.mean, difference.ci95, true),
-                               .values = {difference.mean, difference.ci95}});
-      } else {
-        shown.cells.push_back({.text = "–"});
-      }
-      if (comparison && comparison->t_test)
-        shown.cells.push_back(
-            {.text = p_text(comparison->t_test->p), .values = {comparison->t_test->p}});
-      else
-        shown.cells.push_back({.text = "–"});
-      const auto members = static_cast<double>(result.recorded.members);
-      shown.cells.push_back(
-          {.text = result.pool_size
-                       ? fmt::format("{} of {}", result.recorded.members, *result.pool_size)
-                       : fmt::to_string(result.recorded.members),
-           .values = {members}});
-      shown.cells.push_back({.text = duration_text(result.seconds), .values = {result.seconds}});
-    }
-    table.rows.push_back(std::move(shown));
-  }
-  for (std::size_t i = 0; i < shots.size(); ++i)
-    emphasise_largest(table, 1 + 5 * i, 0, table.rows.size());
   table.note = fmt::format(
       "± is the 95% interval over episodes. Differences are paired, on the same episodes, to the "
       "best baseline: {}. * better than it with p < 0.05 (paired t-test)",

@@ -18,8 +18,12 @@ using Thumbnails = std::function<std::string(const Answers::OfClass& of_class, s
 [[nodiscard]] std::vector<Block> reliability_blocks(const std::vector<ReportedResult>& results);
 [[nodiscard]] std::vector<Block> failure_blocks(const std::vector<ReportedResult>& results,
                                                 const Thumbnails& thumbnails);
-// The main result, a sentence.
+// The main result, a sentence for each store.
 [[nodiscard]] std::string main_result(const std::vector<ReportedResult>& results);
+// The same of the study that compares methods; empty where it was not run.
+[[nodiscard]] std::string main_finding(const std::vector<RecordedStudy>& studies);
+// The paper's first figure, where its parts were made of features in the plane.
+[[nodiscard]] std::vector<Block> first_figure_blocks(const std::vector<RecordedStudy>& studies);
 
 [[nodiscard]] std::vector<Block> joint_blocks(const RecordedStudy& study);
 [[nodiscard]] std::vector<Block> ablation_blocks(const RecordedStudy& study);
@@ -60,6 +64,10 @@ struct Statement {
 // A table of a study, its columns as they are.
 [[nodiscard]] ReportTable plain_table(const RecordedTable& table, const std::string& id);
 
+// Methods side by side, a row for each store and number of shots.
+[[nodiscard]] ReportTable overview_table(const StudyRows& rows, const std::string& id,
+                                         const std::string& title);
+
 // Rows of a dot plot: what was measured here, and what the paper says of it.
 struct ComparedRow {
   std::string label;
@@ -69,8 +77,8 @@ struct ComparedRow {
   std::optional<double> published_ci95 = {};
 };
 // `also`: accuracies of other panels, so that their axes are the same.
-[[nodiscard]] std::string dot_plot(const std::string& title, const std::vector<ComparedRow>& rows,
-                                   const std::string& alt, const std::vector<double>& also = {});
+[[nodiscard]] Drawing dot_plot(const std::string& title, const std::vector<ComparedRow>& rows,
+                               const std::string& alt, const std::vector<double>& also = {});
 
 // Differences with their intervals around a line at zero.
 struct DifferenceRow {
@@ -80,8 +88,8 @@ struct DifferenceRow {
   double ci95 = 0;
   std::string tip = {};
 };
-[[nodiscard]] std::string difference_plot(const std::string& title, const std::string& axis,
-                                          const std::vector<DifferenceRow>& rows,
-                                          const std::string& alt);
+[[nodiscard]] Drawing difference_plot(const std::string& title, const std::string& axis,
+                                      const std::vector<DifferenceRow>& rows,
+                                      const std::string& alt);
 
 }  // namespace deepvoro

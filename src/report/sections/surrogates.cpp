@@ -38,8 +38,8 @@ double place(const std::vector<double>& values, double value) {
   return static_cast<double>(std::ranges::lower_bound(values, value) - values.begin());
 }
 
-std::string heat_map(const StudyRows& rows, const Grid& grid, const char* split, double low,
-                     double high, const std::string& title) {
+Drawing heat_map(const StudyRows& rows, const Grid& grid, const char* split, double low,
+                 double high, const std::string& title) {
   Axis x{.label = "R, base classes near each prototype",
          .low = 0,
          .high = static_cast<double>(grid.neighbours.size())};
@@ -75,7 +75,7 @@ std::string heat_map(const StudyRows& rows, const Grid& grid, const char* split,
                     fmt::format("R {}: β {} is best on val; {} {:.2f} %", rows.text(r, "R"),
                                 rows.text(r, "beta"), split, rows.number(r, split)));
   }
-  return panel.svg(title);
+  return panel.drawing(title);
 }
 
 // Of the queries of an episode, those whose distances to the base classes are nearest to the mean
@@ -213,14 +213,8 @@ std::vector<Block> surrogate_pattern_blocks(const RecordedStudy& study) {
           if (line.size() > 1) {
             if (support)
               panel.line(line, {.colour = 7});
-            else {
-              std::string path;
-              for (const Point& point : line)
-                path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", panel.x(point.x),
-                                    panel.y(point.y));
-              panel.raw(fmt::format("<path class=\"thin s{}\" d=\"{}\"/>\n",
-                                    series_of_class(c).colour, path));
-            }
+            else
+              panel.thin_line(line, series_of_class(c));
           }
           line.clear();
         };
@@ -232,8 +226,8 @@ std::vector<Block> surrogate_pattern_blocks(const RecordedStudy& study) {
         }
         draw();
       }
-      figure.panels.push_back(
-          panel.svg("Distances of support and queries of " + classes[c] + " to the base classes"));
+      figure.panels.push_back(panel.drawing("Distances of support and queries of " + classes[c] +
+                                            " to the base classes"));
     }
     blocks.emplace_back(std::move(figure));
   }

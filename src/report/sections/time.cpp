@@ -83,8 +83,8 @@ ReportTable time_table(const StudyRows& rows, const std::vector<Timing>& timings
   return table;
 }
 
-std::string time_panel(const StudyRows& rows, const std::vector<Timing>& timings,
-                       const std::string& title) {
+Drawing time_panel(const StudyRows& rows, const std::vector<Timing>& timings,
+                   const std::string& title) {
   std::vector<double> values;
   double widest = 60;
   for (const Timing& one : timings) {
@@ -116,7 +116,7 @@ std::string time_panel(const StudyRows& rows, const std::vector<Timing>& timings
                  fmt::format("{}, here: {} per member, {} in all", one.label,
                              duration_text(one.per_member), duration_text(one.seconds)));
   }
-  return panel.svg(title);
+  return panel.drawing(title);
 }
 
 // Said of what has the most members.

@@ -1,70 +1,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <functional>
+#include <numeric>
 #include <set>
 
+#include "core/base64.hpp"
 #include "deepvoro/core/error.hpp"
-#include "deepvoro/geometry/plda.hpp"
-#include "geometry/principal_plane.hpp"
-#include "heads/cluster_head.hpp"
-#include "heads/logistic.hpp"
-#include "study/paper/shown_episode.hpp"
+#include "study/paper/plane_diagrams.hpp"
 
 namespace deepvoro {
 namespace {
 
-constexpr std::size_t kPixels = 200;  // along a side
+constexpr std::size_t kPixels = 400;  // along a side
 constexpr std::size_t kBaseClassesPerWay = 2;
-
-// Larger is nearer, for each class.
-using PlaneInfluence = std::function<void(const PlanePoint& point, std::span<double> out)>;
-
-double distance(const PlanePoint& a, const PlanePoint& b) {
-  const double x = a[0] - b[0];
-  const double y = a[1] - b[1];
-  return std::sqrt(x * x + y * y);
-}
-
-PlanePoint mean_point(std::span<const PlanePoint> points) {
-  PlanePoint sum{};
-  for (const PlanePoint& point : points) {
-    sum[0] += point[0];
-    sum[1] += point[1];
-  }
-  const auto count = static_cast<double>(points.size());
-  return {sum[0] / count, sum[1] / count};
-}
-
-// The episode in the plane.
-struct PlaneEpisode {
-  EpisodeShape shape;
-  std::vector<PlanePoint> support;  // class by class
-  std::vector<PlanePoint> queries;  // the same
-  std::vector<PlanePoint> prototypes;
-  std::vector<PlanePoint> base;
-  std::vector<PlanePoint> base_means;
-};
-
-PlaneEpisode in_plane(const ShownEpisode& shown) {
-  const std::optional<PrincipalPlane> plane =
-      shown.base.cols() == 2 ? std::nullopt
-                             : std::optional<PrincipalPlane>(shown.base_means.view());
-  const auto points_of = [&](const Matrix<double>& rows) {
-    std::vector<PlanePoint> points;
-    for (std::size_t r = 0; r < rows.rows(); ++r)
-      points.push_back(plane ? (*plane)(rows.row(r)) : PlanePoint{rows.row(r)[0], rows.row(r)[1]});
-    return points;
-  };
-  return {shown.shape,
-          points_of(shown.support),
-          points_of(shown.queries),
-          points_of(shown.prototypes),
-          points_of(shown.base),
-          points_of(shown.base_means)};
-}
+constexpr std::size_t kMostBaseClasses = 12;  // that are all shown
+constexpr std::size_t kSamplesPerBaseClass = 40;
 
 // A square around some points, with a margin.
 struct Window {
@@ -87,165 +37,36 @@ Window window_around(std::span<const PlanePoint> points) {
   return {x - half, y - half, x + half, y + half};
 }
 
-std::string base64(std::span<const std::uint8_t> bytes) {
-  constexpr std::string_view digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t word = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      word = word << 8U | (k < count ? bytes[i + k] : std::uint8_t{0});
-    for (std::size_t k = 0; k < 4; ++k)
-      text += k <= count ? digits[word >> (18 - 6 * k) & 63U] : '=';
-  }
-  return text;
-}
-
-Matrix<double> padded_rows(std::span<const PlanePoint> points) {
-  Matrix<double> rows(points.size(), 2);
-  for (std::size_t i = 0; i < points.size(); ++i) std::ranges::copy(points[i], rows.row(i));
-  return rows;
-}
-
-PlaneInfluence nearest_of(std::vector<PlanePoint> centers) {
-  return [centers = std::move(centers)](const PlanePoint& point, std::span<double> out) {
-    for (std::size_t k = 0; k < out.size(); ++k) out[k] = -distance(point, centers[k]);
-  };
-}
-
-template <class H>
-PlaneInfluence influence_of(std::shared_ptr<const H> head) {
-  return [head = std::move(head)](const PlanePoint& point, std::span<double> out) {
-    std::array<double, padded(2)> query{};
-    std::ranges::copy(point, query.begin());
-    head->influence(query.data(), out);
-  };
-}
-
-// Tukey's ladder of a coordinate: lambda 0.5, 0.75 and 1. Square roots are the same everywhere.
-PlanePoint image_of(const PlanePoint& point, std::size_t member) {
-  PlanePoint image = point;
-  for (double& coordinate : image) {
-    const double root = std::sqrt(std::abs(coordinate));
-    const double power = member == 0   ? root
-                         : member == 1 ? root * std::sqrt(root)
-                                       : std::abs(coordinate);
-    coordinate = coordinate < 0 ? -power : power;
-  }
-  return image;
-}
-
-PlaneInfluence cluster_to_cluster(const PlaneEpisode& episode) {
-  constexpr std::size_t members = 3;
-  std::vector<std::vector<PlanePoint>> centers(members);
-  for (std::size_t m = 0; m < members; ++m)
-    for (std::size_t way = 0; way < episode.shape.ways; ++way) {
-      std::vector<PlanePoint> images;
-      for (std::size_t i = 0; i < episode.shape.shots; ++i)
-        images.push_back(image_of(episode.support[way * episode.shape.shots + i], m));
-      centers[m].push_back(mean_point(images));
-    }
-  return [centers](const PlanePoint& point, std::span<double> out) {
-    std::ranges::fill(out, 0);
-    for (std::size_t m = 0; m < members; ++m) {
-      const PlanePoint image = image_of(point, m);
-      for (std::size_t k = 0; k < out.size(); ++k) out[k] -= distance(image, centers[m][k]);
-    }
-  };
-}
-
-// The two-covariance model of the plane, without scaling points to one length, which would leave of
-// a point in the plane its direction alone.
-class PlanePlda {
- public:
-  PlanePlda(const PlaneEpisode& episode, const std::vector<std::vector<std::size_t>>& base_rows,
-            const std::string& origin)
-      : model_(Plda().model({.dim = 2,
-                             .by_class = base_rows,
-                             .read =
-                                 [&](std::size_t row, double* out) {
-                                   std::fill_n(out, padded(2), 0.0);
-                                   std::ranges::copy(episode.base[row], out);
-                                 },
-                             .origin = origin})),
-        shots_(static_cast<double>(episode.shape.shots)) {
-    for (const PlanePoint& prototype : episode.prototypes) {
-      PlanePoint center = along_axes(prototype);
-      for (std::size_t j = 0; j < 2; ++j) center[j] *= model_.psi[j] / (model_.psi[j] + 1 / shots_);
-      centers_.push_back(center);
-    }
-  }
-
-  void influence(const PlanePoint& point, std::span<double> out) const {
-    const PlanePoint x = along_axes(point);
-    for (std::size_t k = 0; k < out.size(); ++k) {
-      double squared = 0;
-      for (std::size_t j = 0; j < 2; ++j) {
-        const double variance = 1 + model_.psi[j] / (shots_ * model_.psi[j] + 1);
-        squared += (x[j] - centers_[k][j]) * (x[j] - centers_[k][j]) / variance;
-      }
-      out[k] = -std::sqrt(squared);
-    }
-  }
-
-  // Where the shrunken prototypes lie in the plane.
-  [[nodiscard]] std::vector<PlanePoint> centers() const {
-    const std::vector<double>& a = model_.axes;  // axis j: a[2 j], a[2 j + 1]
-    const double determinant = a[0] * a[3] - a[1] * a[2];
-    std::vector<PlanePoint> points;
-    for (const PlanePoint& c : centers_)
-      points.push_back({model_.mean[0] + (c[0] * a[3] - c[1] * a[1]) / determinant,
-                        model_.mean[1] + (c[1] * a[0] - c[0] * a[2]) / determinant});
-    return points;
-  }
-
- private:
-  [[nodiscard]] PlanePoint along_axes(const PlanePoint& point) const {
-    const double x = point[0] - model_.mean[0];
-    const double y = point[1] - model_.mean[1];
-    return {x * model_.axes[0] + y * model_.axes[1], x * model_.axes[2] + y * model_.axes[3]};
-  }
-
-  PldaModel model_;
-  double shots_;
-  std::vector<PlanePoint> centers_;  // along the axes
-};
-
 class Panels {
  public:
-  Panels(const StudyUnit& unit, const ShownEpisode& shown)
+  Panels(const StudyUnit& unit, const ShownEpisode& shown, const PlaneEpisode& episode)
       : unit_(unit),
         shown_(shown),
-        episode_(in_plane(shown)),
+        episode_(episode),
         projection_(shown.base.cols() == 2
                         ? "features of two dimensions"
                         : "the plane in which the means of the base classes differ most (their "
                           "first two principal components)") {}
 
   void add_base() {
-    std::set<std::size_t> nearest;  // the surrogate classes of a small R, in the plane
-    for (const PlanePoint& prototype : episode_.prototypes) {
-      std::vector<std::size_t> order(episode_.base_means.size());
-      for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-      std::ranges::stable_sort(
-          order, {}, [&](std::size_t i) { return distance(prototype, episode_.base_means[i]); });
-      nearest.insert(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                        kBaseClassesPerWay, order.size())));
-    }
     std::vector<PlanePoint> centers;
-    std::vector<std::string> names;
-    for (const std::size_t i : nearest) {
+    std::vector<PlanePoint> all;
+    for (const std::size_t i : shown_base_classes()) {
+      add_point("base, vd", "center", centers.size(), shown_.base_classes[i],
+                episode_.base_means[i]);
+      for (const PlanePoint& sample : base_samples(i)) {
+        add_point("base, vd", "sample", centers.size(), shown_.base_classes[i], sample);
+        all.push_back(sample);
+      }
       centers.push_back(episode_.base_means[i]);
-      names.push_back(shown_.base_classes[i]);
     }
-    add_cells("base, vd", "vd", "base", window_around(centers), names.size(), nearest_of(centers));
-    for (std::size_t i = 0; i < centers.size(); ++i)
-      add_point("base, vd", "center", i, names[i], centers[i]);
+    all.insert(all.end(), centers.begin(), centers.end());
+    add_cells("base, vd", "vd", "base", window_around(all), centers.size(),
+              nearest_center(centers));
   }
 
-  void add_novel(const char* geometry, const PlaneInfluence& influence,
-                 std::span<const PlanePoint> centers) {
+  void add_novel(const char* geometry, const PlaneDiagram& diagram) {
+    const auto& [influence, centers] = diagram;
     const std::string panel = std::string("novel, ") + geometry;
     std::vector<PlanePoint> all = episode_.support;
     all.insert(all.end(), episode_.queries.begin(), episode_.queries.end());
@@ -264,9 +85,32 @@ class Panels {
     }
   }
 
-  [[nodiscard]] const PlaneEpisode& episode() const { return episode_; }
-
  private:
+  // All of them, or where they are many those that would be surrogates of the ways for a small R.
+  [[nodiscard]] std::set<std::size_t> shown_base_classes() const {
+    std::vector<std::size_t> order(episode_.base_means.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (order.size() <= kMostBaseClasses) return {order.begin(), order.end()};
+    std::set<std::size_t> nearest;
+    for (const PlanePoint& prototype : episode_.prototypes) {
+      std::ranges::sort(order);
+      std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+        return plane_distance(prototype, episode_.base_means[i]);
+      });
+      nearest.insert(order.begin(), order.begin() + kBaseClassesPerWay);
+    }
+    return nearest;
+  }
+
+  // The first ones, where the plane is the features' own; a projection throws classes together.
+  [[nodiscard]] std::vector<PlanePoint> base_samples(std::size_t base_class) const {
+    std::vector<PlanePoint> samples;
+    if (shown_.base.cols() != 2) return samples;
+    for (const std::size_t row : shown_.base_rows[base_class])
+      if (samples.size() < kSamplesPerBaseClass) samples.push_back(episode_.base[row]);
+    return samples;
+  }
+
   void add_cells(const std::string& panel, const char* geometry, const char* split,
                  const Window& window, std::size_t classes, const PlaneInfluence& influence) {
     std::vector<std::uint8_t> cells;
@@ -283,7 +127,8 @@ class Panels {
       }
     unit_.run.table("panels").add({unit_.store.name, unit_.shots(), panel, geometry, split, kPixels,
                                    kPixels, window.x0, window.y0, window.x1, window.y1,
-                                   shown_.preparation + "; " + projection_, base64(cells)});
+                                   shown_.preparation + "; " + projection_,
+                                   base64(std::as_bytes(std::span(cells)))});
   }
 
   void add_point(const std::string& panel, const char* role, std::size_t index,
@@ -298,7 +143,7 @@ class Panels {
 
   const StudyUnit& unit_;
   const ShownEpisode& shown_;
-  PlaneEpisode episode_;
+  const PlaneEpisode& episode_;
   std::string projection_;
 };
 
@@ -308,40 +153,15 @@ void run_diagram(const StudyUnit& unit) {
     throw usage_error(fmt::format("`ways` {}: a diagram has at most {} classes",
                                   unit.plan.shape.ways, most_ways));
   const ShownEpisode shown(unit);
-  Panels panels(unit, shown);
-  const PlaneEpisode& episode = panels.episode();
-  const Matrix<double> rows = padded_rows(episode.support);
-  const Support support{
-      .rows = rows.view(), .ways = shown.shape.ways, .shots = shown.shape.shots, .stream = 0};
-  const auto halves = [](const LogisticHead& head) {
-    std::vector<PlanePoint> centers;
-    for (std::size_t k = 0; k < head.weights().rows(); ++k)
-      centers.push_back({head.weights()[k][0] / 2, head.weights()[k][1] / 2});
-    return centers;
-  };
-
+  const PlaneEpisode episode = in_plane(shown);
+  Panels panels(unit, shown, episode);
   panels.add_base();
-  panels.add_novel("vd", nearest_of(episode.prototypes), episode.prototypes);
-
-  const auto power = std::make_shared<LogisticHead>(LogisticOptions{.kind = LogisticKind::power});
-  power->fit(support);
-  panels.add_novel("power", influence_of<LogisticHead>(power), halves(*power));
-
-  LogisticHead voronoi(LogisticOptions{.kind = LogisticKind::voronoi});
-  voronoi.fit(support);
-  std::vector<PlanePoint> centers = episode.prototypes;
-  std::ranges::copy(halves(voronoi), std::back_inserter(centers));
-  const auto cluster = std::make_shared<ClusterHead>(
-      LogisticHead(LogisticOptions{.kind = LogisticKind::voronoi}), Influence(1));
-  cluster->fit(support);
-  panels.add_novel("civd", influence_of<ClusterHead>(cluster), centers);
-
-  panels.add_novel("ccvd", cluster_to_cluster(episode), episode.prototypes);
-
-  const PlanePlda plda(episode, shown.base_rows, unit.store.features.folder().string());
-  panels.add_novel(
-      "plda", [&](const PlanePoint& point, std::span<double> out) { plda.influence(point, out); },
-      plda.centers());
+  panels.add_novel("vd", {nearest_center(episode.prototypes), episode.prototypes});
+  panels.add_novel("power", power_diagram(episode));
+  panels.add_novel("civd", cluster_induced(episode));
+  panels.add_novel("ccvd", cluster_to_cluster(episode));
+  panels.add_novel("plda",
+                   two_covariance(episode, shown.base_rows, unit.store.features.folder().string()));
 }
 
 }  // namespace

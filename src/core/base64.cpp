@@ -1,4 +1,4 @@
-#include "report/base64.hpp"
+#include "core/base64.hpp"
 
 #include <algorithm>
 #include <cstdint>

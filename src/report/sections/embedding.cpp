@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/plot.hpp"
+#include "report/sections/sections.hpp"
+
+namespace deepvoro {
+namespace {
+
+// Equal axes around all points.
+std::pair<Axis, Axis> square_axes(const std::vector<Point>& points) {
+  double x0 = HUGE_VAL;
+  double x1 = -HUGE_VAL;
+  double y0 = HUGE_VAL;
+  double y1 = -HUGE_VAL;
+  for (const Point& point : points) {
+    x0 = std::min(x0, point.x);
+    x1 = std::max(x1, point.x);
+    y0 = std::min(y0, point.y);
+    y1 = std::max(y1, point.y);
+  }
+  const double half = std::max({x1 - x0, y1 - y0, 1e-9}) * 0.54;
+  return {bare_axis((x0 + x1) / 2 - half, (x0 + x1) / 2 + half),
+          bare_axis((y0 + y1) / 2 - half, (y0 + y1) / 2 + half)};
+}
+
+const char* embedding_title(const std::string& panel) {
+  if (panel == "raw") return "A  features as they are";
+  if (panel == "l2") return "B  of unit length";
+  if (panel == "tukey") return "C  square root (λ = 0.5)";
+  if (panel == "composed") return "D  log with an offset (λ = 0)";
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<Block> embedding_blocks(const RecordedStudy& study) {
+  const RecordedTable* table = study.table("points");
+  if (table == nullptr) return plain_blocks(study);
+  std::vector<Block> blocks;
+  std::size_t number = 0;
+  for (const StudyRows& rows : StudyRows(*table).split_by({"store"})) {
+    const std::vector<std::string> classes = rows.distinct("class");
+    const std::vector<StudyRows> panels = rows.split_by({"panel"});
+    Figure figure{
+        .id = fmt::format("embedding-{}", ++number),
+        .title = fmt::format("The same {} classes of {}, seen through {} transformations (t-SNE)",
+                             classes.size(), rows.text(0, "store"), panels.size()),
+        .panels = {},
+        .note = "Distances between far groups mean nothing in such a picture.",
+        .csv = rows.csv(),
+        .made_by = provenance(study)};
+    for (const StudyRows& of_panel : panels) {
+      std::vector<Point> all;
+      for (std::size_t r = 0; r < of_panel.size(); ++r)
+        all.push_back({of_panel.number(r, "x"), of_panel.number(r, "y")});
+      const auto [x, y] = square_axes(all);
+      const std::string name = of_panel.text(0, "panel");
+      const char* known = embedding_title(name);
+      const std::string title = known != nullptr ? known : shortened(name, 40);
+      Panel panel(title, x, y,
+                  {.width = 360, .height = 372, .left = 6, .right = 6, .top = 24, .bottom = 6});
+      panel.rectangle({x.low, y.low}, {x.high, y.high}, "mat", "", "");
+      std::vector<std::pair<Point, std::size_t>> labels;  // over all points
+      for (std::size_t c = 0; c < classes.size(); ++c) {
+        const StudyRows of_class = of_panel.where("class", classes[c]);
+        if (of_class.size() == 0) continue;
+        std::vector<Point> points;
+        std::vector<double> xs;
+        std::vector<double> ys;
+        for (std::size_t r = 0; r < of_class.size(); ++r) {
+          points.push_back({of_class.number(r, "x"), of_class.number(r, "y")});
+          xs.push_back(points.back().x);
+          ys.push_back(points.back().y);
+        }
+        std::ranges::sort(xs);
+        std::ranges::sort(ys);
+        const Point middle{xs[xs.size() / 2], ys[ys.size() / 2]};
+        panel.dots(points, series_of_class(c), classes[c], 5);
+        labels.emplace_back(middle, c);
+      }
+      for (const auto& [middle, c] : labels)
+        panel.text(middle, shortened(classes[c], 20), fmt::format("lb halo s{}", c % 8), "middle");
+      figure.panels.push_back(panel.drawing(title));
+    }
+    blocks.emplace_back(std::move(figure));
+  }
+  return blocks;
+}
+
+}  // namespace deepvoro
