@@ -258,7 +258,7 @@ void Panel::rule_x(double value, const std::string& label) {
   if (!label.empty()) {
     const bool is_right = x_.place(value) > 0.55;
     body_ +=
-        fmt::format("<text class=\"sm\" x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n",
+        fmt::format("<text class=\"sm halo\" x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n",
                     px(x(value) + (is_right ? -4 : 4)), px(layout_.height - layout_.bottom - 6),
                     is_right ? "end" : "start", html(label));
   }

@@ -86,7 +86,7 @@ std::string subject_of(const ReportInputs& inputs) {
     std::vector<std::string> names;
     std::vector<std::string> stores;
     for (const RecordedStudy& study : inputs.studies) {
-      names.push_back(study.name);
+      if (std::ranges::find(names, study.name) == names.end()) names.push_back(study.name);
       for (const RecordedStore& store : study.stores)
         if (std::ranges::find(stores, store.name) == stores.end()) stores.push_back(store.name);
     }

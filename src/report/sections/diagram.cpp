@@ -95,6 +95,49 @@ std::optional<std::size_t> voronoi_row(const StudyRows& panels, const char* spli
   return std::nullopt;
 }
 
+void add_first_figures(const RecordedStudy& diagram, const RecordedStudy& surrogates,
+                       std::vector<Block>& blocks) {
+  constexpr std::size_t most_base_classes = 12;
+  const RecordedTable* panels = diagram.table("panels");
+  const RecordedTable* points = diagram.table("points");
+  const RecordedTable* patterns = surrogates.table("pattern");
+  if (panels == nullptr || points == nullptr || patterns == nullptr) return;
+  for (const StudyRows& rows : StudyRows(*panels).split_by({"store", "shots"})) {
+    const StudyRows pattern = points_of(*patterns, rows);
+    const StudyRows of_store = points_of(*points, rows);
+    const auto base = voronoi_row(rows, "base");
+    const auto novel = voronoi_row(rows, "novel");
+    if (!base || !novel || of_store.where("role", "sample").size() == 0 || pattern.size() == 0 ||
+        !pattern.has("sample") || pattern.distinct("base_class").size() > most_base_classes)
+      continue;
+    const StudyRows of_base = of_store.where("panel", rows.text(*base, "panel"));
+    const StudyRows of_novel = of_store.where("panel", rows.text(*novel, "panel"));
+    const auto [wrong, asked] = misplaced(of_novel);
+    const std::string shots = shots_text(rows.text(0, "shots"));
+    blocks.emplace_back(Figure{
+        .id = "first-figure",
+        .title = fmt::format(
+            "{} per class divides the plane: {} of {} queries lie in the cell of their class",
+            rows.text(0, "shots") == "1" ? "One sample" : "A mean", asked - wrong, asked),
+        .panels = {diagram_panel(rows, *base, of_base,
+                                 fmt::format("{} base classes: the network has seen them",
+                                             of_base.where("role", "center").size())),
+                   diagram_panel(rows, *novel, of_novel,
+                                 fmt::format("{} novel classes, {} each",
+                                             of_novel.where("role", "center").size(), shots)),
+                   pattern_panel(pattern,
+                                 of_novel.where("role", "support").distinct("class_name"))},
+        .note = "The paper's first figure. Left: Voronoi cells of the base classes' means "
+                "(crosses), with samples. Middle: cells of new classes around their labelled "
+                "samples (squares); queries are hollow, those in a wrong cell ringed. Right: how "
+                "far the samples (dashed) and queries (thin) are from the base classes: a pattern "
+                "by which DeepVoro++ knows a class again.",
+        .csv = of_store.csv(),
+        .made_by = provenance(diagram),
+        .columns = 3});
+  }
+}
+
 }  // namespace
 
 std::vector<Block> diagram_blocks(const RecordedStudy& study) {
@@ -144,50 +187,11 @@ std::vector<Block> diagram_blocks(const RecordedStudy& study) {
 }
 
 std::vector<Block> first_figure_blocks(const std::vector<RecordedStudy>& studies) {
-  constexpr std::size_t most_base_classes = 12;
-  const auto table_of = [&](std::string_view name, std::string_view table) {
-    const auto study = std::ranges::find(studies, name, &RecordedStudy::name);
-    return study == studies.end() ? nullptr : study->table(table);
-  };
-  const RecordedTable* panels = table_of("diagram", "panels");
-  const RecordedTable* points = table_of("diagram", "points");
-  const RecordedTable* patterns = table_of("surrogate-pattern", "pattern");
   std::vector<Block> blocks;
-  if (panels == nullptr || points == nullptr || patterns == nullptr) return blocks;
-  for (const StudyRows& rows : StudyRows(*panels).split_by({"store", "shots"})) {
-    const StudyRows pattern = points_of(*patterns, rows);
-    const StudyRows of_store = points_of(*points, rows);
-    const auto base = voronoi_row(rows, "base");
-    const auto novel = voronoi_row(rows, "novel");
-    if (!base || !novel || of_store.where("role", "sample").size() == 0 || pattern.size() == 0 ||
-        !pattern.has("sample") || pattern.distinct("base_class").size() > most_base_classes)
-      continue;
-    const StudyRows of_base = of_store.where("panel", rows.text(*base, "panel"));
-    const StudyRows of_novel = of_store.where("panel", rows.text(*novel, "panel"));
-    const auto [wrong, asked] = misplaced(of_novel);
-    const std::string shots = shots_text(rows.text(0, "shots"));
-    blocks.emplace_back(Figure{
-        .id = blocks.empty() ? "first-figure" : fmt::format("first-figure-{}", blocks.size() + 1),
-        .title = fmt::format(
-            "{} per class divides the plane: {} of {} queries lie in the cell of their class",
-            rows.text(0, "shots") == "1" ? "One sample" : "A mean", asked - wrong, asked),
-        .panels = {diagram_panel(rows, *base, of_base,
-                                 fmt::format("{} base classes: the network has seen them",
-                                             of_base.where("role", "center").size())),
-                   diagram_panel(rows, *novel, of_novel,
-                                 fmt::format("{} novel classes, {} each",
-                                             of_novel.where("role", "center").size(), shots)),
-                   pattern_panel(pattern,
-                                 of_novel.where("role", "support").distinct("class_name"))},
-        .note = "The paper's first figure. Left: Voronoi cells of the base classes' means "
-                "(crosses), with samples. Middle: cells of new classes around their labelled "
-                "samples (squares); queries are hollow, those in a wrong cell ringed. Right: how "
-                "far the samples (dashed) and queries (thin) are from the base classes: a pattern "
-                "by which DeepVoro++ knows a class again.",
-        .csv = of_store.csv(),
-        .made_by = provenance(*std::ranges::find(studies, "diagram", &RecordedStudy::name)),
-        .columns = 3});
-  }
+  for (const RecordedStudy& diagram : studies)
+    for (const RecordedStudy& surrogates : studies)
+      if (diagram.name == "diagram" && surrogates.name == "surrogate-pattern")
+        add_first_figures(diagram, surrogates, blocks);
   return blocks;
 }
 

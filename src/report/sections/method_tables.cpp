@@ -87,6 +87,14 @@ std::string best_sentence(const StudyRows& rows, const RowLabel& label_of) {
   return told(parts, "is best with");
 }
 
+// So that panels of one number of shots have one axis.
+std::vector<double> accuracies_at(const StudyRows& rows, const std::string& shots) {
+  const StudyRows of_shots = rows.has("shots") ? rows.where("shots", shots) : rows;
+  std::vector<double> found;
+  for (std::size_t r = 0; r < of_shots.size(); ++r) found.push_back(of_shots.number(r, "accuracy"));
+  return found;
+}
+
 // A table and a dot plot of every store of a study's table.
 std::vector<Block> compared_blocks(const RecordedStudy& study, const RecordedTable& table,
                                    const std::string& what, const RowLabel& label_of,
@@ -124,8 +132,8 @@ std::vector<Block> compared_blocks(const RecordedStudy& study, const RecordedTab
       }
       const std::string context = joined({panel_label_of ? of_panel.text(0, "method") : store,
                                           shots_text(of_panel.text(0, "shots"))});
-      figure.panels.push_back(
-          dot_plot(context, shown, fmt::format("{}, {}", figure.title, context)));
+      figure.panels.push_back(dot_plot(context, shown, fmt::format("{}, {}", figure.title, context),
+                                       accuracies_at(rows, of_panel.text(0, "shots"))));
     }
     figure.note =
         has_paper ? "Blue dots: measured here. Grey diamonds: the paper. Lines are 95% intervals."
@@ -157,6 +165,16 @@ std::string level_words(const StudyRows& rows, std::size_t row) {
   const std::string scheme = rows.text(row, "scheme");
   return joined({scheme == "none" || scheme == "full" ? "" : scheme,
                  levels.empty() ? "one member" : levels, rows.flag(row, "averaged") ? "mean" : ""});
+}
+
+// The same where its method is known: all levels need no words.
+std::string short_level_words(const StudyRows& rows, std::size_t row) {
+  const bool is_single = rows.flag(row, "averaged");
+  const bool is_whole = varies(rows, row, "features") &&
+                        (varies(rows, row, "transformations") || varies(rows, row, "geometries"));
+  if (is_single || !is_whole) return level_words(rows, row);
+  const std::string scheme = rows.text(row, "scheme");
+  return scheme == "full" ? "all members" : scheme;
 }
 
 std::string levels_label(const StudyRows& rows, std::size_t row) {
@@ -249,7 +267,7 @@ std::vector<Block> ablation_blocks(const RecordedStudy& study) {
     const RecordedTable* table = study.table(name);
     if (table == nullptr) return;
     std::vector<Block> found =
-        compared_blocks(study, *table, what, levels_label, published, level_words);
+        compared_blocks(study, *table, what, levels_label, published, short_level_words);
     std::ranges::move(found, std::back_inserter(blocks));
   };
   add("ablation_all", "What views, transformations and geometries bring", published_ablation);
