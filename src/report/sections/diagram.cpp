@@ -176,6 +176,7 @@ std::vector<Block> diagram_blocks(const RecordedStudy& study) {
     figure.title = fmt::format("How the plane is divided, {}", store);
     if (!wrong.empty()) {
       std::vector<std::string> listing;
+      listing.reserve(wrong.size());
       for (const auto& [missed, words] : wrong)
         listing.push_back(fmt::format("{} {}", words, missed));
       figure.title = fmt::format("{}: of {} queries in the plane these lie in a wrong cell: {}",
