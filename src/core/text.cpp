@@ -1,5 +1,8 @@
 #include "text.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
@@ -27,6 +30,17 @@ bool is_text_line(const std::string& text) {
   } catch (const nlohmann::json::type_error&) {
     return false;
   }
+}
+
+std::string listed(std::span<const std::string> names) {
+  constexpr std::size_t most = 10;
+  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} and {} more", fmt::join(names.first(most), ", "), names.size() - most);
+}
+
+std::string counted(std::size_t count, std::string_view one, std::string_view several) {
+  if (count == 1) return fmt::format("1 {}", one);
+  return several.empty() ? fmt::format("{} {}s", count, one) : fmt::format("{} {}", count, several);
 }
 
 }  // namespace deepvoro

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace deepvoro {
 
@@ -13,5 +16,12 @@ namespace deepvoro {
 
 // UTF-8, not empty, without control characters: what may name a class or a picture.
 [[nodiscard]] bool is_text_line(const std::string& text);
+
+// "1 picture", "2 pictures"; `several` where the plural is not `one` and an s.
+[[nodiscard]] std::string counted(std::size_t count, std::string_view one,
+                                  std::string_view several = {});
+
+// Names for a line of text; of many, the first ten.
+[[nodiscard]] std::string listed(std::span<const std::string> names);
 
 }  // namespace deepvoro

@@ -76,10 +76,4 @@ std::string markdown(std::string_view text) {
   return replaced(text, kMarkdown);
 }
 
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  constexpr std::array doubled = std::to_array<Replacement>({{"\"", "\"\""}});
-  return "\"" + replaced(text, doubled) + "\"";
-}
-
 }  // namespace deepvoro

@@ -10,7 +10,5 @@ namespace deepvoro {
 [[nodiscard]] std::string html(std::string_view text);
 [[nodiscard]] std::string latex(std::string_view text);
 [[nodiscard]] std::string markdown(std::string_view text);
-// A field of a CSV file, in quotes where it needs them.
-[[nodiscard]] std::string csv_field(std::string_view text);
 
 }  // namespace deepvoro

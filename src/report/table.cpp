@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 
+#include "core/csv.hpp"
 #include "report/escape.hpp"
 
 namespace deepvoro {

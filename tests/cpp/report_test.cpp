@@ -174,8 +174,6 @@ TEST_F(ReportTest, NamesAreEscapedInEveryFormat) {
       "\\textbackslash{}input\\{a\\}\\_b\\%c\\#d\\$e\\&f\\textasciitilde{}g\\textasciicircum{}h");
   EXPECT_EQ(latex("deepvoro--"), "deepvoro-{}-");
   EXPECT_EQ(markdown("a|b*c_d`e<f>[g]\\"), "a\\|b\\*c\\_d\\`e\\<f\\>\\[g\\]\\\\");
-  EXPECT_EQ(csv_field("a,\"b\"\nc"), "\"a,\"\"b\"\"\nc\"");
-  EXPECT_EQ(csv_field("plain"), "plain");
   write_report({{file("r.json", {result(evil, {1, 2}, evil)})}}, folder_ / "r.html");
   const std::string page = read_file(folder_ / "r.html");
   EXPECT_EQ(page.find("<script>alert"), std::string::npos);

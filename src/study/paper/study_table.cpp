@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/csv.hpp"
 #include "deepvoro/core/error.hpp"
 
 namespace deepvoro {
@@ -21,14 +22,7 @@ std::string compact(const Json& value) {
 std::string csv_cell(const json& cell) {
   if (cell.is_null()) return "";
   if (!cell.is_string()) return compact(cell);
-  std::string text = cell.get<std::string>();
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
+  return csv_field(cell.get<std::string>());
 }
 
 }  // namespace
