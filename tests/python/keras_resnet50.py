@@ -1,6 +1,7 @@
 """A Keras ResNet-50 as TensorFlow.js stores it: packages with random weights, and what they compute, with NumPy alone."""
 import io
 import json
+import re
 import string
 import tarfile
 
@@ -72,6 +73,28 @@ def random_model(seed, widths=WIDTHS):
             c_in = 4 * width
     build.add("GlobalAveragePooling2D", "avg_pool", [x])
     return build.layers, build.weights
+
+
+def later_name(name):
+    """Of a layer or weight in later versions of Keras."""
+    name = re.sub("^bn_conv1", "conv1_bn", re.sub("^conv1(?=$|/)", "conv1_conv", name))
+
+    def in_block(match):
+        kind, stage, letter, branch = match.groups()
+        number = 0 if branch == "1" else "abc".index(branch[1]) + 1
+        return f"conv{stage}_block{string.ascii_lowercase.index(letter) + 1}_{number}_{'conv' if kind == 'res' else 'bn'}"
+
+    return re.sub("^(res|bn)([2-5])([a-f])_branch(1|2[abc])(?=$|/)", in_block, name)
+
+
+def in_later_names(layers, weights):
+    """The same network as later versions of Keras store it, which declare another epsilon."""
+    layers = json.loads(json.dumps(layers))
+    for layer in layers:
+        layer["name"] = layer["config"]["name"] = later_name(layer["name"])
+        if layer["class_name"] == "BatchNormalization":
+            layer["config"]["epsilon"] = 1.001e-5
+    return layers, {later_name(name): values for name, values in weights.items()}
 
 
 def write_package(folder, layers, weights):

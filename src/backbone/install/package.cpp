@@ -64,6 +64,10 @@ std::span<const std::byte> Package::file(const std::string& name) {
   return found->second;
 }
 
+bool Package::has(const std::string& name) const {
+  return folder_.empty() ? members_.contains(name) : fs::exists(folder_ / name);
+}
+
 std::string Package::where(const std::string& name) const {
   return folder_.empty() ? fmt::format("{}: {}", from_.string(), name) : (folder_ / name).string();
 }

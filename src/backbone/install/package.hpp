@@ -21,6 +21,7 @@ class Package {
   // Bytes of a file, as long as the package lives. A name that is missing or leads elsewhere is a
   // data error.
   [[nodiscard]] std::span<const std::byte> file(const std::string& name);
+  [[nodiscard]] bool has(const std::string& name) const;
   [[nodiscard]] std::string where(const std::string& name) const;
 
  private:

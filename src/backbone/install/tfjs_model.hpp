@@ -24,6 +24,7 @@ class TfjsModel {
 
   [[nodiscard]] const std::vector<std::string>& files() const { return files_; }
   [[nodiscard]] std::size_t size() const { return size_; }  // elements of all weights
+  [[nodiscard]] bool has_weight(const std::string& name) const { return weights_.contains(name); }
   // Of rank `rank`.
   [[nodiscard]] const Weight& weight(const std::string& name, std::size_t rank) const;
   // What a normalisation adds to its variances.
