@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "picture/collections/picture_source.hpp"
+
 namespace deepvoro {
 
 namespace fs = std::filesystem;
@@ -18,6 +20,19 @@ std::map<std::string, fs::path> split_collections(const fs::path& pictures) {
       if (const fs::path path = pictures / (split + ending); fs::exists(path, unreadable))
         found.try_emplace(split, path);
   return found;
+}
+
+PictureCollection open_collection(const fs::path& path) {
+  std::error_code unreadable;
+  bool has_pictures = false;
+  bool has_folders = false;
+  for (const auto& entry : fs::directory_iterator(path, unreadable)) {
+    if (is_passed_over(entry.path().filename().string())) continue;
+    has_folders = has_folders || entry.is_directory(unreadable);
+    has_pictures = has_pictures || has_picture_name(entry.path());
+  }
+  return has_pictures && !has_folders ? PictureCollection::open_unlabelled(path)
+                                      : PictureCollection::open(path);
 }
 
 }  // namespace deepvoro

@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "picture/collection.hpp"
+
 namespace deepvoro {
 
 // Where the pictures of each split lie: `pictures` may hold base, val and novel as folders, .json,
@@ -11,5 +13,8 @@ namespace deepvoro {
 // collection itself.
 [[nodiscard]] std::map<std::string, std::filesystem::path> split_collections(
     const std::filesystem::path& pictures);
+
+// A folder that has pictures and no folders holds pictures of one class, "unlabelled".
+[[nodiscard]] PictureCollection open_collection(const std::filesystem::path& path);
 
 }  // namespace deepvoro

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -46,7 +47,7 @@ struct BadPicture {
 class SplitPictures {
  public:
   SplitPictures(const fs::path& collection, std::atomic<std::int64_t>& cache_bytes_left)
-      : collection_(PictureCollection::open(collection)),
+      : collection_(open_collection(collection)),
         cache_(collection_.size()),
         cache_bytes_left_(cache_bytes_left) {
     for (std::size_t i = 0; i < collection_.size(); ++i) usable_.push_back(i);
@@ -61,6 +62,12 @@ class SplitPictures {
     for (const std::size_t i : usable_)
       labels.push_back(static_cast<std::int64_t>(collection_.label(i)));
     return labels;
+  }
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const std::size_t i : usable_) names.push_back(collection_.name(i));
+    return names;
   }
 
   // Refers to this.
@@ -170,9 +177,11 @@ class Extractor {
     for (const View& view : wanted) add(view);
     result_.seconds = working_.seconds();
     if (result_.pictures > 0) result_.pictures_per_second = speed();
-    for (const auto& [split, pictures] : splits_)
+    for (const auto& [split, pictures] : splits_) {
+      std::ranges::copy(pictures.collection().notes(), std::back_inserter(result_.notes));
       for (const BadPicture& bad : pictures.bad())
         result_.skipped.push_back(fmt::format("{}: {}", split, bad.reason));
+    }
     return std::move(result_);
   }
 
@@ -294,8 +303,10 @@ class Extractor {
   }
 
   void write_labels() const {
-    for (const auto& [split, pictures] : splits_)
+    for (const auto& [split, pictures] : splits_) {
       write_store_labels(request_.out, split, pictures.labels());
+      write_row_names(request_.out, split, pictures.names());
+    }
   }
 
   void write_description() const {

@@ -9,10 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "core/csv.hpp"
 #include "core/json_text.hpp"
+#include "core/text.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/features/import.hpp"
 #include "deepvoro/features/join.hpp"
+#include "deepvoro/features/row_names.hpp"
 #include "deepvoro/features/store_check.hpp"
 #include "flag_text.hpp"
 
@@ -101,11 +104,10 @@ void print_made(const std::string& folder) {
   const FeatureStore store(folder);
   std::vector<std::string> splits;
   for (const auto& [name, split] : store.splits())
-    splits.push_back(fmt::format("{} {} samples of {} {}", name, split.samples,
-                                 split.classes.size(),
-                                 split.classes.size() == 1 ? "class" : "classes"));
-  fmt::print("{}: {} dimensions, {} {}; {}\n", folder, dim_text(store), store.views().size(),
-             store.views().size() == 1 ? "view" : "views", fmt::join(splits, ", "));
+    splits.push_back(fmt::format("{} {} of {}", name, counted(split.samples, "sample"),
+                                 counted(split.classes.size(), "class", "classes")));
+  fmt::print("{}: {} dimensions, {}; {}\n", folder, dim_text(store),
+             counted(store.views().size(), "view"), fmt::join(splits, ", "));
 }
 
 void run(const CreateOptions& options) {
@@ -135,7 +137,20 @@ void run(const JoinOptions& options) {
 struct InfoOptions {
   std::string store;
   bool as_json = false;
+  bool rows = false;
 };
+
+// A line of CSV for each row of each split: which, its class, and what it was made from.
+void print_rows(const FeatureStore& store) {
+  fmt::print("split,row,class,name\n");
+  for (const auto& [name, split] : store.splits()) {
+    const std::vector<std::size_t> labels = store.labels(name);
+    const std::vector<std::string> names = row_names(store, name);
+    for (std::size_t row = 0; row < labels.size(); ++row)
+      fmt::print("{},{},{},{}\n", name, row, csv_field(split.classes[labels[row]]),
+                 names.empty() ? "" : csv_field(names[row]));
+  }
+}
 
 json class_json(const ClassSize& size) {
   return {{"name", size.name}, {"samples", size.samples}};
@@ -189,6 +204,10 @@ void print_info(const FeatureStore& store, const std::vector<SplitSummary>& spli
 
 void run(const InfoOptions& options) {
   const FeatureStore store(options.store);
+  if (options.rows) {
+    print_rows(store);
+    return;
+  }
   const std::vector<SplitSummary> splits = summarize_splits(store);
   if (options.as_json)
     fmt::print("{}\n", info_json(store, splits).dump(1));
@@ -277,8 +296,13 @@ void add_info(CLI::App& store) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App* info = store.add_subcommand("info", "show what a feature store holds");
   info->add_option("STORE", options->store, "feature store")->required();
-  info->add_flag("--json", options->as_json, "print JSON instead of text");
-  info->footer("Example: deepvoro store info features --json");
+  CLI::Option* json_flag = info->add_flag("--json", options->as_json, "print JSON instead of text");
+  info->add_flag("--rows", options->rows,
+                 "list the rows instead, as CSV: split, row, class, and the name of the picture")
+      ->excludes(json_flag);
+  info->footer(
+      "Example: deepvoro store info features --json\n"
+      "Example: deepvoro store info features --rows > rows.csv");
   info->callback([options] { run(*options); });
 }
 

@@ -109,31 +109,33 @@ void write_view(const fs::path& file, const FeatureTable& table, ElementType ele
 // Labels of one split, from whichever files carry them; all that do must agree.
 class SplitLabels {
  public:
-  void add(std::vector<std::int64_t> labels, const fs::path& file) {
+  void add(RowLabels labels, const fs::path& file) {
     if (file_.empty()) {
       labels_ = std::move(labels);
       file_ = file;
       return;
     }
-    check_rows(labels.size(), file);
-    const auto differ = std::ranges::mismatch(labels_, labels);
-    if (differ.in1 != labels_.end())
-      throw data_error(fmt::format(
-          "{}: row {} has label {}, but {} in {}; files of one split must "
-          "hold the same samples in the same order",
-          file.string(), differ.in1 - labels_.begin(), *differ.in2, *differ.in1, file_.string()));
+    check_rows(labels.values.size(), file);
+    for (std::size_t row = 0; row < labels_.values.size(); ++row)
+      if (labels.text(row) != labels_.text(row))
+        throw data_error(
+            fmt::format("{}: row {} has label {}, but {} in {}; files of one split must "
+                        "hold the same samples in the same order",
+                        file.string(), row, labels.text(row), labels_.text(row), file_.string()));
   }
   void check_rows(std::size_t rows, const fs::path& file) const {
-    if (!file_.empty() && rows != labels_.size())
+    if (!file_.empty() && rows != labels_.values.size())
       throw data_error(fmt::format("{}: has {} rows, but {} has {} labels", file.string(), rows,
-                                   file_.string(), labels_.size()));
+                                   file_.string(), labels_.values.size()));
   }
   [[nodiscard]] bool known() const { return !file_.empty(); }
-  [[nodiscard]] const std::vector<std::int64_t>& values() const { return labels_; }
+  [[nodiscard]] const std::vector<std::int64_t>& values() const { return labels_.values; }
+  // Of classes, where the files have names in place of numbers.
+  [[nodiscard]] const std::vector<std::string>& names() const { return labels_.names; }
   [[nodiscard]] const fs::path& file() const { return file_; }
 
  private:
-  std::vector<std::int64_t> labels_;
+  RowLabels labels_;
   fs::path file_;
 };
 
@@ -168,7 +170,7 @@ class Importer {
     if (!labels.known())
       throw usage_error(
           fmt::format("split {}: none of its files has labels; give them with --{}-labels FILE, a "
-                      "1-D array of whole numbers",
+                      "1-D array of whole numbers or names",
                       split, split));
     write_labels(split, labels);
   }
@@ -217,16 +219,16 @@ class Importer {
     for (const std::int64_t label : labels.values())
       indices.push_back(std::ranges::lower_bound(distinct, label) - distinct.begin());
     write_store_labels(folder_, split, indices);
-    splits_[split] = {.samples = indices.size(),
-                      .classes = class_names(split, distinct, labels.file())};
+    splits_[split] = {.samples = indices.size(), .classes = class_names(split, distinct, labels)};
   }
 
   [[nodiscard]] std::vector<std::string> class_names(const std::string& split,
                                                      const std::vector<std::int64_t>& distinct,
-                                                     const fs::path& labels_file) const {
+                                                     const SplitLabels& labels) const {
     std::vector<std::string> names;
     const auto file = options_.class_files.find(split);
     if (file == options_.class_files.end()) {
+      if (!labels.names().empty()) return labels.names();
       for (const std::int64_t label : distinct) names.push_back(std::to_string(label));
       return names;
     }
@@ -235,7 +237,7 @@ class Importer {
       throw data_error(
           fmt::format("{}: has {} names, but {} has {} classes ({} to {}); give one "
                       "name for each, in ascending order of label",
-                      file->second.string(), names.size(), labels_file.string(), distinct.size(),
+                      file->second.string(), names.size(), labels.file().string(), distinct.size(),
                       distinct.front(), distinct.back()));
     return names;
   }

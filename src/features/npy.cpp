@@ -108,6 +108,14 @@ class HeaderReader {
   const std::string& where_;
 };
 
+std::size_t text_size(char kind, std::string_view digits) {
+  constexpr std::size_t most = std::size_t{1} << 20U;
+  std::size_t letters = 0;
+  const char* end = digits.data() + digits.size();
+  if (std::from_chars(digits.data(), end, letters).ptr != end || letters > most) return 0;
+  return kind == 'U' ? 4 * letters : letters;
+}
+
 std::size_t little_endian(std::span<const std::byte> bytes) {
   std::size_t value = 0;
   for (std::size_t i = bytes.size(); i-- > 0;)
@@ -128,9 +136,11 @@ std::uint64_t NpyHeader::elements() const {
 }
 
 std::size_t npy_item_size(std::string_view descr) {
-  if (descr.size() != 3) return 0;
+  if (descr.size() < 3) return 0;
   const char order = descr[0];
   const char kind = descr[1];
+  if (kind == 'U' || kind == 'S') return text_size(kind, descr.substr(2));
+  if (descr.size() != 3) return 0;
   const auto size = static_cast<std::size_t>(descr[2] - '0');
   if (order != '<' && order != '>' && order != '|' && order != '=') return 0;
   const bool power_of_two = size == 1 || size == 2 || size == 4 || size == 8;
@@ -161,6 +171,9 @@ NpyHeader parse_npy_header(std::span<const std::byte> bytes, const std::string& 
   NpyHeader header = HeaderReader(text.substr(start, length), where).read();
   header.data_offset = start + length;
   const std::size_t item = npy_item_size(header.descr);
+  if (header.descr == "|O")
+    throw data_error(fmt::format(
+        "{}: holds Python objects; save texts as numpy.array(texts, dtype=str)", where));
   if (item == 0)
     throw data_error(fmt::format("{}: holds elements of type '{}'; plain numbers were expected",
                                  where, header.descr));

@@ -21,7 +21,8 @@ struct NpyHeader {
   [[nodiscard]] std::uint64_t elements() const;
 };
 
-// Bytes of one element of a NumPy type such as "<f4"; 0 for types that are not plain numbers.
+// Bytes of one element of a NumPy type such as "<f4", "<U7" or "|S7"; 0 for types that are neither
+// plain numbers nor texts.
 [[nodiscard]] std::size_t npy_item_size(std::string_view descr);
 
 // Reads the header of .npy bytes, version 1 to 3, and checks it against their number. `where` names

@@ -40,4 +40,15 @@ void write_store_labels(const std::filesystem::path& store, const std::string& s
   write_npy(store / split / "labels.npy", "<i8", shape, std::as_bytes(labels));
 }
 
+std::filesystem::path names_file(const std::filesystem::path& store, const std::string& split) {
+  return store / split / "names.txt";
+}
+
+void write_row_names(const std::filesystem::path& store, const std::string& split,
+                     std::span<const std::string> names) {
+  AtomicFile out(names_file(store, split));
+  for (const std::string& name : names) out.write(name + "\n");
+  out.commit();
+}
+
 }  // namespace deepvoro

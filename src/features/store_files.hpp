@@ -29,4 +29,10 @@ void write_store_description(const std::filesystem::path& store,
 void write_store_labels(const std::filesystem::path& store, const std::string& split,
                         std::span<const std::int64_t> labels);
 
+// What each row of a split was made from, a line each.
+[[nodiscard]] std::filesystem::path names_file(const std::filesystem::path& store,
+                                               const std::string& split);
+void write_row_names(const std::filesystem::path& store, const std::string& split,
+                     std::span<const std::string> names);
+
 }  // namespace deepvoro

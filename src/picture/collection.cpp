@@ -19,8 +19,11 @@ namespace {
 
 constexpr std::size_t kTarMagicAt = 257;
 
-// By the first bytes: tar, zip, and what a tar may be compressed with.
-bool is_archive(std::string_view text) {
+std::string_view text_of(const MappedFile& file) {
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
+
+bool begins_like_archive(std::string_view text) {
   using std::string_view_literals::operator""sv;
   constexpr std::array starts{"PK\3\4"sv, "PK\5\6"sv,        "\x1F\x8B"sv,
                               "BZh"sv,    "\xFD\x37zXZ\0"sv, "\x28\xB5\x2F\xFD"sv};
@@ -40,10 +43,9 @@ PictureSource open_source(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return open_folder(path);
   const MappedFile file(path);
-  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
-                              file.bytes().size());
+  const std::string_view text = text_of(file);
   using std::string_view_literals::operator""sv;
-  if (is_archive(text)) return open_archive(path);
+  if (begins_like_archive(text)) return open_archive(path);
   if (text.starts_with("\0\0\x08\x03"sv) || text.starts_with("\0\0\x08\x01"sv))
     return open_idx(path);
   if (has_csv_header(text)) return open_csv(path);
@@ -100,12 +102,26 @@ std::string sha256_line_of(const PictureSource& source, const PicturePlace& pict
 
 }  // namespace
 
+bool is_archive(const std::filesystem::path& file) {
+  return begins_like_archive(text_of(MappedFile(file)));
+}
+
 PictureCollection::PictureCollection(std::shared_ptr<const PictureSource> source)
     : source_(std::move(source)) {}
 
 PictureCollection PictureCollection::open(const std::filesystem::path& path, ClassFolders folders) {
   PictureSource source = open_source(path);
+  check_are_classes(source, folders);
   if (folders == ClassFolders::inner) take_inner_folders(source);
+  check_names(source);
+  return PictureCollection(std::make_shared<const PictureSource>(std::move(source)));
+}
+
+PictureCollection PictureCollection::open_unlabelled(const std::filesystem::path& path) {
+  std::error_code ignored;
+  PictureSource source = std::filesystem::is_directory(path, ignored)
+                             ? open_unlabelled_folder(path)
+                             : open_unlabelled_archive(path);
   check_names(source);
   return PictureCollection(std::make_shared<const PictureSource>(std::move(source)));
 }
@@ -131,14 +147,15 @@ std::string PictureCollection::name(std::size_t i) const {
   return source_->folder_per_class ? with_class(*source_, picture) : picture.file;
 }
 
+std::string PictureCollection::where(std::size_t i) const {
+  return (source_->container ? source_->origin / name(i) : source_->pictures.at(i).path).string();
+}
+
 Bitmap PictureCollection::read(std::size_t i, const PictureLimits& limits) const {
   const PicturePlace& picture = source_->pictures.at(i);
   const StoredPicture stored(*source_, picture);
   if (source_->grey) return rgb_of_grey(stored.bytes(), *source_->grey);
-  const std::string where = source_->container
-                                ? fmt::format("{}: {}", source_->origin.string(), name(i))
-                                : picture.path.string();
-  return decode_picture(stored.bytes(), where, limits);
+  return decode_picture(stored.bytes(), where(i), limits);
 }
 
 std::vector<std::byte> PictureCollection::raw(std::size_t i) const {

@@ -14,6 +14,9 @@ namespace deepvoro {
 
 class PictureSource;
 
+// By its first bytes: a tar, a zip, or what a tar may be compressed with.
+[[nodiscard]] bool is_archive(const std::filesystem::path& file);
+
 // A collection of pictures with a class each; docs/FORMATS.md lists what can be opened. Pictures
 // are read when asked for. Any number of threads may read at the same time; copies are cheap.
 class PictureCollection {
@@ -23,10 +26,14 @@ class PictureCollection {
   [[nodiscard]] static PictureCollection open(const std::filesystem::path& path,
                                               ClassFolders folders = ClassFolders::outer);
 
+  // All pictures of a folder and below it, or of an archive, as the one class "unlabelled".
+  [[nodiscard]] static PictureCollection open_unlabelled(const std::filesystem::path& path);
+
   [[nodiscard]] const std::vector<std::string>& classes() const;
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::size_t label(std::size_t i) const;
-  [[nodiscard]] std::string name(std::size_t i) const;  // within the collection
+  [[nodiscard]] std::string name(std::size_t i) const;   // within the collection
+  [[nodiscard]] std::string where(std::size_t i) const;  // a path, if need be into an archive
   [[nodiscard]] Bitmap read(std::size_t i, const PictureLimits& limits = {}) const;
   [[nodiscard]] std::vector<std::byte> raw(std::size_t i) const;  // as stored
   [[nodiscard]] std::size_t stored_size(std::size_t i) const;     // 0 where it cannot be read

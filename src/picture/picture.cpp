@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "collections/picture_source.hpp"
 #include "core/sha256.hpp"
+#include "core/text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/picture/decode.hpp"
 #include "picture/collection.hpp"
@@ -18,6 +18,10 @@ namespace deepvoro {
 namespace {
 
 namespace fs = std::filesystem;
+
+Picture picture_in(const PictureCollection& collection, std::size_t i, std::string name) {
+  return {std::move(name), collection.name(i), [collection, i] { return collection.read(i); }};
+}
 
 Picture picture_from_file(const fs::path& file, std::string name) {
   return {std::move(name), file.string(), [file] { return read_bitmap(file); }, file};
@@ -28,12 +32,22 @@ std::string short_hash(std::span<const std::byte> bytes) {
   return sha256_hex(bytes).substr(0, digits);
 }
 
-// The same file in two classes cannot be right in both.
-std::optional<std::string> note_on_doubles(const PictureCollection& collection) {
+std::string note_on(const std::vector<std::string>& pairs, const char* advice) {
+  return fmt::format("{} are the same picture{}; {}", pairs.front(),
+                     pairs.size() == 1
+                         ? ""
+                         : fmt::format(", and so {} {}", pairs.size() == 2 ? "is" : "are",
+                                       counted(pairs.size() - 1, "other pair")),
+                     advice);
+}
+
+// The same file in two classes cannot be right in both; twice in a class it counts twice.
+std::vector<std::string> notes_on_doubles(const PictureCollection& collection) {
   std::map<std::size_t, std::size_t> of_size;
   for (std::size_t i = 0; i < collection.size(); ++i) ++of_size[collection.stored_size(i)];
   std::map<std::string, std::size_t> first;  // with this content
-  std::vector<std::string> doubles;
+  std::vector<std::string> across;
+  std::vector<std::string> within;
   for (std::size_t i = 0; i < collection.size(); ++i) {
     if (of_size[collection.stored_size(i)] == 1) continue;
     std::string hash;
@@ -43,14 +57,14 @@ std::optional<std::string> note_on_doubles(const PictureCollection& collection) 
       continue;  // told when it is read
     }
     const auto [earlier, is_new] = first.try_emplace(hash, i);
-    if (!is_new && collection.label(earlier->second) != collection.label(i))
-      doubles.push_back(
-          fmt::format("{} and {}", collection.name(earlier->second), collection.name(i)));
+    if (is_new) continue;
+    auto& pairs = collection.label(earlier->second) == collection.label(i) ? within : across;
+    pairs.push_back(fmt::format("{} and {}", collection.name(earlier->second), collection.name(i)));
   }
-  if (doubles.empty()) return std::nullopt;
-  return fmt::format(
-      "{} are the same picture{}; remove it from the wrong class", doubles.front(),
-      doubles.size() == 1 ? "" : fmt::format(", and so are {} more pairs", doubles.size() - 1));
+  std::vector<std::string> notes;
+  if (!across.empty()) notes.push_back(note_on(across, "remove it from the wrong class"));
+  if (!within.empty()) notes.push_back(note_on(within, "it counts twice unless you remove one"));
+  return notes;
 }
 
 }  // namespace
@@ -74,29 +88,32 @@ Picture picture_from_pixels(Bitmap pixels, std::string name) {
   return {name, name, [shared] { return *shared; }};
 }
 
+Picture unreadable_picture(std::string where, const Error& why) {
+  return {where, where, [why]() -> Bitmap { throw Error(why); }};
+}
+
 std::vector<Picture> pictures_at(const fs::path& path) {
   std::error_code unreadable;
   if (!fs::exists(path, unreadable))
     throw data_error(fmt::format("{}: there is no such file or folder", path.string()),
                      ErrorCode::missing_file);
-  if (!fs::is_directory(path, unreadable))
-    return {picture_from_file(path, path.filename().string())};
   std::vector<Picture> pictures;
-  try {
-    for (const auto& entry : fs::recursive_directory_iterator(path))
-      if (has_picture_name(entry.path()) && !entry.is_directory())
-        pictures.push_back(picture_from_file(
-            entry.path(), entry.path().lexically_relative(path).generic_string()));
-  } catch (const fs::filesystem_error& error) {
-    throw data_error(
-        fmt::format("{}: cannot be read: {}", error.path1().string(), error.code().message()));
+  if (fs::is_directory(path, unreadable)) {
+    for (PicturePlace& place : open_unlabelled_folder(path).pictures)
+      pictures.push_back(picture_from_file(place.path, std::move(place.file)));
+    return pictures;
   }
-  if (pictures.empty())
-    throw data_error(
-        fmt::format("{}: contains no pictures (.jpg, .png, .webp, .heic, .tif and others), not "
-                    "even in subfolders",
-                    path.string()));
-  std::ranges::sort(pictures, {}, &Picture::name);
+  if (has_picture_name(path)) return {picture_from_file(path, path.filename().string())};
+  try {
+    if (!is_archive(path)) return {picture_from_file(path, path.filename().string())};
+    const auto collection = PictureCollection::open_unlabelled(path);
+    for (std::size_t i = 0; i < collection.size(); ++i) {
+      pictures.push_back(picture_in(collection, i, collection.name(i)));
+      pictures.back().where = collection.where(i);
+    }
+  } catch (const Error& error) {
+    return {unreadable_picture(path.string(), error)};
+  }
   return pictures;
 }
 
@@ -104,13 +121,13 @@ LabelledPictures labelled_pictures_at(const fs::path& path, ClassFolders folders
   const PictureCollection collection = PictureCollection::open(path, folders);
   LabelledPictures all{
       .classes = collection.classes(), .labels = {}, .pictures = {}, .notes = collection.notes()};
-  if (const auto note = note_on_doubles(collection)) all.notes.push_back(*note);
+  for (std::string& note : notes_on_doubles(collection)) all.notes.push_back(std::move(note));
   for (std::size_t i = 0; i < collection.size(); ++i) {
     const std::string where = collection.name(i);
     const std::string folder = collection.classes()[collection.label(i)] + "/";
     all.labels.push_back(collection.label(i));
-    all.pictures.push_back({where.starts_with(folder) ? where.substr(folder.size()) : where, where,
-                            [collection, i] { return collection.read(i); }});
+    all.pictures.push_back(
+        picture_in(collection, i, where.starts_with(folder) ? where.substr(folder.size()) : where));
   }
   return all;
 }

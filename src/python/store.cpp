@@ -14,6 +14,7 @@
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/features/import.hpp"
 #include "deepvoro/features/join.hpp"
+#include "deepvoro/features/row_names.hpp"
 #include "deepvoro/features/store.hpp"
 #include "deepvoro/features/store_check.hpp"
 
@@ -165,6 +166,8 @@ array([0, 0, 0])
           [](const FeatureStore& store) { return py::make_tuple(store.folder().string()); },
           [](const py::tuple& state) { return FeatureStore(state[0].cast<std::string>()); }));
 
+  module.def("row_names", &row_names, py::arg("store"), py::arg("split"),
+             "What each row of a split was made from; empty where the store does not say.");
   module.def("create_store", &create, py::arg("output"), py::arg("sources"), py::arg("label_files"),
              py::arg("class_files"), py::arg("features_name"), py::arg("labels_name"),
              py::arg("dtype"), py::arg("note"), "Writes a store; see deepvoro.create_store.");

@@ -383,8 +383,8 @@ TEST(PictureCollection, NamesTheArchiveOfABadPicture) {
   const TemporaryFolder folder;
   write_file(folder / "x.tar", tar_bytes({{"owl/a.png", ""}, {"robin/b.png", "text"}}));
   const PictureCollection collection = PictureCollection::open(folder / "x.tar");
-  expect_error(ErrorKind::data, {"x.tar: owl/a.png: is empty"}, [&] { (void)collection.read(0); });
-  expect_error(ErrorKind::data, {"x.tar: robin/b.png"}, [&] { (void)collection.read(1); });
+  expect_error(ErrorKind::data, {"x.tar/owl/a.png: is empty"}, [&] { (void)collection.read(0); });
+  expect_error(ErrorKind::data, {"x.tar/robin/b.png"}, [&] { (void)collection.read(1); });
 }
 
 }  // namespace

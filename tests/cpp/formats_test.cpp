@@ -92,7 +92,8 @@ TEST_F(Formats, PicklesOfEveryProtocolAreReadClassByClass) {
     EXPECT_EQ(table.rows, 4U);
     EXPECT_EQ(table.dim, 3U);
     EXPECT_EQ(table.values, kRowsByClass);
-    EXPECT_EQ(table.labels, (std::vector<std::int64_t>{2, 2, 5, 5}));
+    ASSERT_TRUE(table.labels.has_value());
+    EXPECT_EQ(table.labels->values, (std::vector<std::int64_t>{2, 2, 5, 5}));
     EXPECT_EQ(table.element, ElementType::float32);
   }
 }

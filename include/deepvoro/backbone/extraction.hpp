@@ -32,6 +32,7 @@ struct ExtractionResult {
   double seconds = 0;
   double pictures_per_second = 0;    // after the first batch
   std::vector<std::string> skipped;  // split, picture and reason
+  std::vector<std::string> notes;    // what a person may not have meant
 };
 
 using ExtractionProgress = std::function<void(double fraction, double pictures_per_second)>;

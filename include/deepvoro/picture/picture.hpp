@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "deepvoro/core/error.hpp"
 #include "deepvoro/core/export.hpp"
 #include "deepvoro/picture/bitmap.hpp"
 
@@ -25,8 +26,11 @@ struct Picture {
                                                       std::string name = {});
 [[nodiscard]] DEEPVORO_API Picture picture_from_pixels(Bitmap pixels, std::string name = {});
 
-// A picture file, or all those in a folder and below it, by name. A picture is called by its path
-// below the folder.
+// One that cannot be read, such as a file that is missing: whoever reads it gets this error.
+[[nodiscard]] DEEPVORO_API Picture unreadable_picture(std::string where, const Error& why);
+
+// A picture file, or all those in a folder and below it or in a .zip or .tar, by name. A picture is
+// called by its path below the folder.
 [[nodiscard]] DEEPVORO_API std::vector<Picture> pictures_at(const std::filesystem::path& path);
 
 // Pictures with a class each.
@@ -35,7 +39,7 @@ struct LabelledPictures {
   std::vector<std::size_t> labels;   // [pictures], index into classes
   std::vector<Picture> pictures;
   // What a person may not have meant: folders that count as one class, pictures that are not used,
-  // the same picture in two classes.
+  // the same picture twice.
   std::vector<std::string> notes = {};
 };
 

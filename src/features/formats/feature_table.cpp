@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 #include <type_traits>
 
 #include "deepvoro/core/error.hpp"
@@ -178,6 +180,14 @@ std::vector<std::int64_t> label_values(const NumberArray& array, const std::stri
       labels[row] =
           whole_number(load_number<T>(array.data.data() + row * item, array.order), where, row);
   });
+  return labels;
+}
+
+RowLabels labels_by_name(const std::vector<std::string>& of_rows) {
+  const std::set<std::string> distinct(of_rows.begin(), of_rows.end());
+  RowLabels labels{.values = {}, .names = {distinct.begin(), distinct.end()}};
+  for (const std::string& name : of_rows)
+    labels.values.push_back(std::ranges::lower_bound(labels.names, name) - labels.names.begin());
   return labels;
 }
 

@@ -46,8 +46,10 @@ std::optional<std::string> choose_array(const File& file, const std::string& wan
 }
 
 template <NamedArrays File>
-std::vector<std::int64_t> load_labels(const File& file, const std::string& name) {
-  return label_values(file.load(name).array, fmt::format("{}: '{}'", file.where(), name));
+RowLabels load_labels(const File& file, const std::string& name) {
+  if constexpr (requires { file.texts(name); })
+    if (const auto texts = file.texts(name)) return labels_by_name(*texts);
+  return {label_values(file.load(name).array, fmt::format("{}: '{}'", file.where(), name))};
 }
 
 template <NamedArrays File>
@@ -70,7 +72,7 @@ FeatureTable read_named_table(const File& file, const ArrayNames& names) {
 }
 
 template <NamedArrays File>
-std::vector<std::int64_t> read_named_labels(const File& file, const ArrayNames& names) {
+RowLabels read_named_labels(const File& file, const ArrayNames& names) {
   const auto labels = choose_array(file, names.labels, kUsualLabelNames);
   if (!labels)
     throw data_error(fmt::format(

@@ -8,6 +8,7 @@
 #include "core/files.hpp"
 #include "deepvoro/core/error.hpp"
 #include "npy_file.hpp"
+#include "text_array.hpp"
 
 namespace deepvoro {
 namespace {
@@ -77,7 +78,7 @@ std::vector<std::string> NpzFile::names() const {
   return names;
 }
 
-LoadedArray NpzFile::load(const std::string& name) const {
+NpzFile::Unpacked NpzFile::unpack(const std::string& name) const {
   const std::string where = fmt::format("{}: '{}'", where_, name);
   zip_stat_t entry;
   zip_stat_init(&entry);
@@ -104,7 +105,17 @@ LoadedArray NpzFile::load(const std::string& name) const {
     ended = full;
     filled += static_cast<std::uint64_t>(got);
   }
-  return {memory, npy_array({memory.get(), entry.size}, where)};
+  return {memory, {memory.get(), entry.size}, where};
+}
+
+LoadedArray NpzFile::load(const std::string& name) const {
+  const Unpacked array = unpack(name);
+  return {array.memory, npy_array(array.bytes, array.where)};
+}
+
+std::optional<std::vector<std::string>> NpzFile::texts(const std::string& name) const {
+  const Unpacked array = unpack(name);
+  return npy_texts(array.bytes, array.where);
 }
 
 }  // namespace deepvoro

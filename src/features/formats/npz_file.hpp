@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,8 +22,17 @@ class NpzFile {
   [[nodiscard]] bool has(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] LoadedArray load(const std::string& name) const;
+  // Nothing where the array is one of numbers.
+  [[nodiscard]] std::optional<std::vector<std::string>> texts(const std::string& name) const;
 
  private:
+  struct Unpacked {
+    std::shared_ptr<const std::byte[]> memory;
+    std::span<const std::byte> bytes;
+    std::string where;
+  };
+  [[nodiscard]] Unpacked unpack(const std::string& name) const;
+
   struct Close {
     void operator()(zip* archive) const;
   };

@@ -67,7 +67,7 @@ class TableBuilder {
   }
 
   FeatureTable finish() {
-    table_.labels = std::move(labels_);
+    table_.labels = RowLabels{std::move(labels_)};
     return std::move(table_);
   }
 

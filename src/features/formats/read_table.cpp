@@ -4,6 +4,7 @@
 #include <cctype>
 #include <new>
 
+#include "core/files.hpp"
 #include "deepvoro/core/error.hpp"
 #include "feature_table.hpp"
 #include "hdf5_file.hpp"
@@ -12,6 +13,7 @@
 #include "npz_file.hpp"
 #include "pickle_file.hpp"
 #include "safetensors_file.hpp"
+#include "text_array.hpp"
 
 namespace deepvoro {
 namespace {
@@ -43,6 +45,12 @@ FeatureTable read_npy_table(const std::filesystem::path& file) {
   return table;
 }
 
+RowLabels read_npy_labels(const std::filesystem::path& file) {
+  if (const auto texts = npy_texts(MappedFile(file).bytes(), file.string()))
+    return labels_by_name(*texts);
+  return {label_values(load_npy(file).array, file.string())};
+}
+
 FeatureTable read_any_table(const std::filesystem::path& file, const ArrayNames& names) {
   switch (format_of(file)) {
     case Format::npy:
@@ -65,19 +73,19 @@ FeatureTable read_feature_table(const std::filesystem::path& file, const ArrayNa
   FeatureTable table = read_any_table(file, names);
   if (table.rows == 0)
     throw data_error(fmt::format("{}: has no rows; a split needs samples", file.string()));
-  if (table.labels && table.labels->size() != table.rows)
+  if (table.labels && table.labels->values.size() != table.rows)
     throw data_error(fmt::format("{}: has {} rows of features, but {} labels", file.string(),
-                                 table.rows, table.labels->size()));
+                                 table.rows, table.labels->values.size()));
   return table;
 } catch (const std::bad_alloc&) {
   throw data_error(
       fmt::format("{}: needs more memory than is available; split the file", file.string()));
 }
 
-std::vector<std::int64_t> read_labels(const std::filesystem::path& file, const ArrayNames& names) {
+RowLabels read_labels(const std::filesystem::path& file, const ArrayNames& names) {
   switch (format_of(file)) {
     case Format::npy:
-      return label_values(load_npy(file).array, file.string());
+      return read_npy_labels(file);
     case Format::npz:
       return read_named_labels(NpzFile(file), names);
     case Format::hdf5:

@@ -10,15 +10,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<ClassifiedPicture> pictures_of_class(const fs::path& folder) {
+std::vector<ClassifiedPicture> pictures_below(const fs::path& folder,
+                                              const std::string& class_name) {
   std::vector<ClassifiedPicture> found;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+  const fs::recursive_directory_iterator end;
+  for (fs::recursive_directory_iterator at(folder); at != end; ++at) {
+    const fs::path& path = at->path();
+    if (is_passed_over(path.filename().string())) {
+      at.disable_recursion_pending();
+      continue;
+    }
     // A link that leads nowhere is kept: it is reported when it is read.
-    if (!has_picture_name(entry.path()) || entry.is_directory()) continue;
-    PicturePlace picture{.file = entry.path().lexically_relative(folder).generic_string(),
-                         .path = entry.path()};
-    found.push_back({folder.filename().string(), std::move(picture)});
+    if (!has_picture_name(path) || at->is_directory()) continue;
+    found.push_back(
+        {class_name, {.file = path.lexically_relative(folder).generic_string(), .path = path}});
   }
+  return found;
+}
+
+std::vector<ClassifiedPicture> pictures_of_class(const fs::path& folder) {
+  std::vector<ClassifiedPicture> found = pictures_below(folder, folder.filename().string());
   if (found.empty())
     throw data_error(fmt::format("{}: holds no pictures; remove the folder or put some into it",
                                  folder.string()));
@@ -35,6 +46,11 @@ void check_does_not_hold(const fs::directory_entry& of_class, const fs::path& fo
                                  of_class.path().string()));
 }
 
+Error unreadable(const fs::filesystem_error& error) {
+  return data_error(
+      fmt::format("{}: cannot be read: {}", error.path1().string(), error.code().message()));
+}
+
 }  // namespace
 
 PictureSource open_folder(const fs::path& folder) {
@@ -42,7 +58,7 @@ PictureSource open_folder(const fs::path& folder) {
   std::vector<ClassifiedPicture> found;
   try {
     for (const auto& entry : fs::directory_iterator(folder)) {
-      if (entry.path().filename().string().starts_with('.')) continue;
+      if (is_passed_over(entry.path().filename().string())) continue;
       if (!entry.is_directory()) {
         if (has_picture_name(entry.path()))
           source.loose.push_back(entry.path().filename().string());
@@ -52,8 +68,7 @@ PictureSource open_folder(const fs::path& folder) {
       for (auto& one : pictures_of_class(entry.path())) found.push_back(std::move(one));
     }
   } catch (const fs::filesystem_error& error) {
-    throw data_error(
-        fmt::format("{}: cannot be read: {}", error.path1().string(), error.code().message()));
+    throw unreadable(error);
   }
   if (found.empty())
     throw data_error(
@@ -61,6 +76,23 @@ PictureSource open_folder(const fs::path& folder) {
                     folder.string()));
   take_sorted(std::move(found), source);
   std::ranges::sort(source.loose);
+  return source;
+}
+
+PictureSource open_unlabelled_folder(const fs::path& folder) {
+  PictureSource source{.origin = folder};
+  std::vector<ClassifiedPicture> found;
+  try {
+    found = pictures_below(folder, kUnlabelled);
+  } catch (const fs::filesystem_error& error) {
+    throw unreadable(error);
+  }
+  if (found.empty())
+    throw data_error(
+        fmt::format("{}: contains no pictures (.jpg, .png, .webp, .heic, .tif and others), not "
+                    "even in subfolders",
+                    folder.string()));
+  take_sorted(std::move(found), source);
   return source;
 }
 

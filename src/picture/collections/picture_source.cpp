@@ -22,9 +22,13 @@ constexpr std::array<std::string_view, 13> kEndings{".jpg",  ".jpeg", ".jpe",  "
 
 }  // namespace
 
+bool is_passed_over(std::string_view name) {
+  return name.starts_with('.') || name == "__MACOSX";
+}
+
 bool has_picture_name(const std::filesystem::path& file) {
   return std::ranges::count(kEndings, lower_case(file.extension().string())) == 1 &&
-         !file.filename().string().starts_with('.');
+         !is_passed_over(file.filename().string());
 }
 
 void take_sorted(std::vector<ClassifiedPicture> found, PictureSource& source) {
@@ -70,7 +74,35 @@ std::string some_of(const Names& names) {
   return names.size() > most ? text + ", ..." : text;
 }
 
+// How people call the parts of a collection, which are no classes.
+bool is_part_name(const std::string& name) {
+  constexpr std::array<std::string_view, 11> known{"train", "training", "test",       "testing",
+                                                   "val",   "valid",    "validation", "dev",
+                                                   "eval",  "query",    "support"};
+  return std::ranges::count(known, lower_case(name)) == 1;
+}
+
 }  // namespace
+
+void check_are_classes(const PictureSource& source, ClassFolders folders) {
+  const std::vector<std::string>& parts = source.classes;
+  const bool is_one_part = parts.size() == 1 && folders == ClassFolders::inner;
+  if (!source.folder_per_class || is_one_part || !std::ranges::all_of(parts, is_part_name)) return;
+  std::set<std::string> inner;
+  for (const PicturePlace& picture : source.pictures) {
+    const std::size_t slash = picture.file.find('/');
+    if (slash == std::string::npos) return;
+    inner.insert(picture.file.substr(0, slash));
+  }
+  const auto training = std::ranges::find_if(
+      parts, [](const std::string& name) { return lower_case(name).starts_with("train"); });
+  const std::string& one = training == parts.end() ? parts.front() : *training;
+  throw data_error(
+      fmt::format("{}: the classes ({}) are in {}, {}; {}", source.origin.string(), some_of(inner),
+                  some_of(parts), parts.size() == 1 ? "which is no class" : "which are no classes",
+                  source.container ? fmt::format("unpack it and give the folder {}", one)
+                                   : fmt::format("give {}", (source.origin / one).string())));
+}
 
 void take_inner_folders(PictureSource& source) {
   if (!source.folder_per_class) return;
@@ -83,6 +115,7 @@ void take_inner_folders(PictureSource& source) {
     const std::string folder = folder_of(source, picture);
     picture.file = last_part(picture.file);
     const std::string name = last_part(folder);
+    if (of_name[name] > 1 && source.named_by_path.empty()) source.named_by_path = folder;
     found.push_back({of_name[name] == 1 ? name : folder, std::move(picture)});
   }
   source.classes.clear();
@@ -105,17 +138,23 @@ std::vector<std::string> notes_on(const PictureSource& source) {
           "{}: class '{}' has pictures in folders within its own ({}){}; all of them count as "
           "'{}', and `leaves` makes every such folder a class",
           source.origin.string(), name, some_of(folders),
-          inner.size() == 1 ? "" : fmt::format(", and so have {} more classes", inner.size() - 1),
+          inner.size() == 1
+              ? ""
+              : fmt::format(", and so {} {}", inner.size() == 2 ? "has" : "have",
+                            counted(inner.size() - 1, "other class", "other classes")),
           name));
     }
   }
+  if (!source.named_by_path.empty())
+    notes.push_back(fmt::format(
+        "{}: folders of the same name are several classes, named by their paths, such as '{}'; if "
+        "they are one class, put their pictures into one folder",
+        source.origin.string(), source.named_by_path));
   if (!source.loose.empty())
     notes.push_back(fmt::format(
         "{}: {} beside the folders of classes will not be used ({}); put them into the folder "
         "of a class",
-        source.origin.string(),
-        source.loose.size() == 1 ? "1 picture" : fmt::format("{} pictures", source.loose.size()),
-        some_of(source.loose)));
+        source.origin.string(), counted(source.loose.size(), "picture"), some_of(source.loose)));
   return notes;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/files.hpp"
+#include "deepvoro/picture/picture.hpp"
 
 namespace deepvoro {
 
@@ -37,15 +38,23 @@ class PictureSource {
   std::optional<MappedFile> container;
   std::optional<GreyShape> grey;
   std::vector<std::string> loose;  // pictures beside the folders of classes, which are not used
+  std::string named_by_path;       // a class that is, because another folder has the same name
 };
 
 [[nodiscard]] PictureSource open_folder(const std::filesystem::path& folder);
 // A .tar, .tar.gz or .zip. What is not compressed stays where it lies, so a tar may be of any size;
 // what is compressed is unpacked into memory.
 [[nodiscard]] PictureSource open_archive(const std::filesystem::path& file);
+// All pictures of a folder and below it, or of an archive, as one class.
+inline constexpr const char* kUnlabelled = "unlabelled";
+[[nodiscard]] PictureSource open_unlabelled_folder(const std::filesystem::path& folder);
+[[nodiscard]] PictureSource open_unlabelled_archive(const std::filesystem::path& file);
 [[nodiscard]] PictureSource open_json(const std::filesystem::path& file);
 [[nodiscard]] PictureSource open_csv(const std::filesystem::path& file);
 [[nodiscard]] PictureSource open_idx(const std::filesystem::path& images_or_labels);
+
+// Files and folders that systems put beside those of people: hidden ones, and __MACOSX.
+[[nodiscard]] bool is_passed_over(std::string_view name);
 
 // Whether a file is taken for a picture: not hidden, and an ending that pictures have. Endings of
 // formats that cannot be read count too, so that such a picture is reported and not passed over.
@@ -57,6 +66,9 @@ struct ClassifiedPicture {
   PicturePlace picture;
 };
 void take_sorted(std::vector<ClassifiedPicture> found, PictureSource& source);
+
+// Throws where the folders of classes are a folder deeper: in those of a training and a test set.
+void check_are_classes(const PictureSource& source, ClassFolders folders);
 
 // Makes every folder that holds pictures a class of its own, called by its own name, or by its path
 // where two have the same name.
