@@ -3,9 +3,10 @@
 
 usage: extract.py [--threads N] [--networks NAME...]
 
-Both see the same 64 pictures of 84 x 84 with the same weights, scale bytes and return features in float32. PyTorch runs in
-inference mode, in channels-last or contiguous order, whichever is quicker. Features are compared before anything is timed.
-Passes of the two alternate, and the median of their ratios counts, so that what else runs on the machine hits both.
+All see the same 64 pictures, of 224 x 224 for resnet50 and of 84 x 84 for the others, with the same weights, scale bytes and return
+features in float32. PyTorch runs in inference mode, in channels-last or contiguous order, whichever is quicker. Where onnxruntime
+is installed or DEEPVORO_ONNXRUNTIME names it, the library also runs the network as PyTorch exports it to ONNX. Features are compared
+before anything is timed. Passes alternate, and the median of their ratios counts, so that what else runs on the machine hits all.
 """
 
 import argparse
@@ -28,8 +29,11 @@ import torch_networks  # noqa: E402
 
 PROGRAM = ROOT / "build/bin/deepvoro_extract_bench"
 SCRATCH = ROOT / "build/bench/networks"
-NETWORKS = ("conv4", "resnet12", "resnet18")
+NETWORKS = ("conv4", "resnet12", "resnet18", "resnet50")
 BATCH, SIZE = 64, 84
+IMAGENET_SIZE = 224
+INSTALLED = Path(os.environ.get("DEEPVORO_DATA", Path.home() / ".local/share/deepvoro")) / "backbones/libonnxruntime.so"
+HAS_ONNX = bool(os.environ.get("DEEPVORO_ONNXRUNTIME")) or INSTALLED.exists()
 ROUNDS = 7
 TOLERANCE = 1e-4  # relative to the largest feature
 
@@ -69,23 +73,36 @@ class Ours:
         self.process.wait()
 
 
-def measure(name, pictures, threads):
-    network = torch_networks.with_random_statistics(torch_networks.network(name), seed=1)
-    model = models.write_model(SCRATCH / f"{name}.safetensors", network, name=name)
-    ours = Ours(model, pictures, threads)
+def export(network, file, size):
+    axes = {"pictures": {0: "n"}, "features": {0: "n"}}
+    torch.onnx.export(network, torch.zeros(1, 3, size, size), str(file), input_names=["pictures"], output_names=["features"],
+                      dynamic_axes=axes, opset_version=14)
+    return file
+
+
+def measure(name, threads):
+    of_imagenet = name == "resnet50"
+    size = IMAGENET_SIZE if of_imagenet else SIZE
+    flags = {"imagenet_stem": True} if of_imagenet else {}
+    pictures = np.random.RandomState(0).randint(0, 256, (BATCH, size, size, 3)).astype(np.uint8)
+    network = torch_networks.with_random_statistics(torch_networks.network(name, **flags), seed=1)
+    ours = {"LibTorch": Ours(models.write_model(SCRATCH / f"{name}.safetensors", network, name=name, input_size=size, **flags), pictures, threads)}
+    if HAS_ONNX:
+        ours["ONNX"] = Ours(export(network, SCRATCH / f"{name}.onnx", size), pictures, threads)
     orders = {"channels last": torch.channels_last, "contiguous": torch.contiguous_format}
     expected = Peer(network, torch.contiguous_format)(pictures)
-    error = np.abs(ours.features - expected).max() / np.abs(expected).max()
+    error = max(np.abs(one.features - expected).max() for one in ours.values()) / np.abs(expected).max()
     assert error < TOLERANCE, f"{name}: features differ by {error:.1e}"
     # The order that suits PyTorch better, by the best of two passes after one to warm up.
-    quickest, order = min((min([Peer(network, o).seconds(pictures) for _ in range(3)][1:]), key) for key, o in orders.items())
+    _, order = min((min([Peer(network, o).seconds(pictures) for _ in range(3)][1:]), key) for key, o in orders.items())
     peer = Peer(network, orders[order])
     peer(pictures)
-    of_peer, of_ours = zip(*[(peer.seconds(pictures), ours.seconds()) for _ in range(ROUNDS)])
-    ours.close()
-    ratio = statistics.median(a / b for a, b in zip(of_peer, of_ours))
-    print(f"| {name} | {BATCH / statistics.median(of_peer):.0f} | {order} | {BATCH / statistics.median(of_ours):.0f} | "
-          f"{ratio:.2f} | {error:.0e} |", flush=True)
+    passes = [(peer.seconds(pictures), *(one.seconds() for one in ours.values())) for _ in range(ROUNDS)]
+    for one in ours.values():
+        one.close()
+    speeds = [BATCH / statistics.median(column) for column in zip(*passes)] + [float("nan")] * (not HAS_ONNX)
+    ratio = statistics.median(row[0] / row[1] for row in passes)
+    print(f"| {name} | {size} | {speeds[0]:.0f} | {order} | {speeds[1]:.0f} | {ratio:.2f} | {speeds[2]:.0f} | {error:.0e} |", flush=True)
 
 
 def main():
@@ -97,13 +114,12 @@ def main():
         sys.exit(f"{PROGRAM} is missing: run `make bench-extract`")
     SCRATCH.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(options.threads)
-    pictures = np.random.RandomState(0).randint(0, 256, (BATCH, SIZE, SIZE, 3)).astype(np.uint8)
-    print(f"\n{BATCH} pictures of {SIZE} x {SIZE}, {options.threads} threads, against PyTorch {torch.__version__}, eager; "
+    print(f"\n{BATCH} pictures, {options.threads} threads, against PyTorch {torch.__version__}, eager; "
           f"features agree to {TOLERANCE:.0e}\n")
-    print("| network | PyTorch, pictures/s | its order | deepvoro, pictures/s | times | largest difference |")
-    print("|" + " --- |" * 6, flush=True)
+    print("| network | size | PyTorch, pictures/s | its order | deepvoro, pictures/s | times | the same as ONNX | largest difference |")
+    print("|" + " --- |" * 8, flush=True)
     for name in options.networks:
-        measure(name, pictures, options.threads)
+        measure(name, options.threads)
     print(f"\nMedians of {ROUNDS} passes each, in turn; times is the median of the ratios.")
 
 

@@ -19,7 +19,7 @@ int main(int argc, char** argv) try {
   if (argc != 5) return 2;
   const std::vector<Bitmap> pictures = test::pictures_of_npy(argv[2]);
   const auto threads = static_cast<unsigned>(std::stoul(argv[4]));
-  const auto backbone = backbone_library().open(argv[1], {.threads = threads});
+  const auto backbone = open_network(argv[1], {.threads = threads});
   std::vector<float> features(pictures.size() * backbone->dim());
   backbone->embed(pictures, features);
   write_npy(argv[3], "<f4", std::vector<std::uint64_t>{pictures.size(), backbone->dim()},

@@ -28,10 +28,12 @@ class Prediction:
     """The answer to one picture."""
 
     picture: str
-    """What was asked: the file; ``split/row`` of a feature store; the name or hash of a picture in memory."""
-    label: str
-    """The nearest class; "unknown" where the picture is far from every class and `reject` was asked for."""
-    nearest: str
+    """What was asked: the file; of a feature store the name of the picture, or ``split/row``; the name or hash of a picture in
+    memory."""
+    label: Optional[str]
+    """The nearest class; "unknown" where the picture is far from every class and `reject` was asked for; None where it
+    could not be read."""
+    nearest: Optional[str]
     """The nearest class."""
     unknown: bool
     """Whether the picture is far from every class: `distance` is beyond the threshold."""
@@ -41,13 +43,17 @@ class Prediction:
     """Of every class, together 1."""
     influence: dict[str, float]
     """Of every class; larger is nearer."""
+    error: Optional[str] = None
+    """Why the picture could not be read."""
 
     @property
     def probability(self) -> float:
-        """Of the nearest class."""
-        return self.probabilities[self.nearest]
+        """Of the nearest class; nan where the picture could not be read."""
+        return float("nan") if self.nearest is None else self.probabilities[self.nearest]
 
     def __repr__(self) -> str:
+        if self.error is not None:
+            return f"<{self.picture}: {self.error}>"
         return f"<{self.picture}: {self.nearest}, {self.probability:.2f}{', unknown' if self.unknown else ''}>"
 
 
@@ -100,7 +106,8 @@ class Classifier:
         Name or file of the network. None: in `fit` the one that suits the pictures, elsewhere that of the classifier.
     device : "cpu" or "cuda", default "cpu"
     skip_bad : bool, default False
-        Leave out pictures that cannot be read, with a warning, instead of a ValueError.
+        Leave out pictures that cannot be read, with a warning, instead of a ValueError; in `predict` instead of an answer
+        that has an `error`.
     threads : int, default None
         None: all. Results do not depend on it.
 
@@ -139,6 +146,7 @@ class Classifier:
         pool: Union[PathLike, Iterable[Member], TuningResult, None] = None,
         method: Optional[str] = None,
         split: Optional[str] = None,
+        leaves: bool = False,
         backbone: Optional[str] = None,
         device: str = "cpu",
         skip_bad: bool = False,
@@ -148,7 +156,9 @@ class Classifier:
 
         `support` is a folder with a folder of pictures for each class, or another collection that the program reads; a
         dict of pictures by class, such as ``{"owl": ["owl.jpg", pixels], "wren": "pictures/wren"}``; or a feature
-        store, of which `split` is taken (None: the only one, or else novel). One picture per class is enough.
+        store, of which `split` is taken (None: the only one, or else novel). One picture per class is enough. With
+        `leaves`, every folder that holds pictures is a class, however deep. What you may not have meant, such as
+        pictures beside the folders of classes, is warned of.
 
         `views` are the ways to look at each picture: 1, 4, 8, 16, 64, or names such as ``["s84_r0_f0"]``.
 
@@ -172,7 +182,7 @@ class Classifier:
                 pictures = [picture for group in groups for picture in group]
                 fitted = _core.Classifier.fit_pictures(classes, labels, pictures, names, file, method, looking)
             else:
-                fitted = _core.Classifier.fit_collection(os.fspath(support), names, file, method, looking)
+                fitted = _core.Classifier.fit_collection(os.fspath(support), names, file, method, leaves, looking)
         _warn(looking)
         return cls(fitted)
 
@@ -181,8 +191,12 @@ class Classifier:
         """The classifier of a ``.dv`` file, made by :meth:`save` or ``deepvoro fit``."""
         return cls(_core.Classifier.load(os.fspath(file)))
 
-    def save(self, file: PathLike) -> None:
-        """Writes a ``.dv`` file, whole or not at all."""
+    def save(self, file: PathLike, *, force: bool = False) -> None:
+        """Writes a ``.dv`` file, whole or not at all. An earlier classifier is replaced; any other file only with
+        `force`."""
+        path = Path(file)
+        if not force and path.is_file() and path.stat().st_size > 0 and not _core.is_classifier(os.fspath(file)):
+            raise ValueError(f"{path}: is there already and is not a classifier; force=True replaces it")
         self._fitted.save(os.fspath(file))
 
     def add(
@@ -209,17 +223,17 @@ class Classifier:
         _warn(looking)
         return self
 
-    def remove(self, class_name: str, pictures: Optional[Iterable[str]] = None) -> "Classifier":
-        """Removes a class, or some `pictures` of it by their names, and returns the classifier itself, which becomes as
-        if they had never been there."""
-        if pictures is None:
-            self._fitted = self._fitted.without(class_name, _threads(None))
-        else:
-            self._fitted = self._fitted.without_samples(class_name, list(pictures), _threads(None))
+    def remove(self, *what: str) -> "Classifier":
+        """Removes classes, or single pictures as ``"CLASS/PICTURE"``, and returns the classifier itself, which becomes as
+        if they had never been there. A class that has no pictures left is gone."""
+        self._fitted = self._fitted.without(list(what), _threads(None))
         return self
 
     def rename(self, class_name: str, to: str) -> "Classifier":
-        """Gives a class another name and returns the classifier itself."""
+        """Gives a class another name and returns the classifier itself.
+
+        The name of a picture, ``"CLASS/PICTURE"``, is refused: `remove` could not tell them apart.
+        """
         self._fitted = self._fitted.renamed(class_name, to, _threads(None))
         return self
 
@@ -236,11 +250,14 @@ class Classifier:
         device: str = "cpu",
         skip_bad: bool = False,
         threads: Optional[int] = None,
-    ) -> list[Optional[Prediction]]:
-        """The class of each picture, in order: a :class:`Prediction` each, and None for one that is skipped.
+    ) -> list[Prediction]:
+        """The class of each picture, in order: a :class:`Prediction` each.
 
-        `pictures` is one picture or several: files, folders (all pictures in and below them), bytes of files, arrays of
-        uint8 [height, width, 3]; or a feature store. With `on_answer`, each answer is handed to it when it is found,
+        A picture that is missing or cannot be read has an answer too, whose `error` says why and whose `label` is None; there
+        is one warning for all of them. With `skip_bad` such pictures have no answer.
+
+        `pictures` is one picture or several: files, folders (all pictures in and below them), zip files, bytes of files,
+        arrays of uint8 [height, width, 3]; or a feature store. With `on_answer`, each answer is handed to it when it is found,
         and none is kept: the list is empty.
 
         With `reject`, the label of a picture that is far from every class is "unknown". `strictness` "high" finds more
@@ -253,28 +270,61 @@ class Classifier:
         if store is not None:
             of = split or _usual_split(store)
             found = self._fitted.predict_store(store, of, _threads(threads))
-            answers: list[Optional[Prediction]] = [
-                self._prediction(f"{of}/{row}", answer, beyond, reject) for row, answer in enumerate(found)
-            ]
+            names = _core.row_names(store, of) or [f"{of}/{row}" for row in range(len(found))]
+            answers = [self._prediction(name, answer, beyond, reject) for name, answer in zip(names, found)]
             if on_answer is None:
                 return answers
             for answer in answers:
                 on_answer(answer)
             return []
         looking = _looking(backbone, device, skip_bad, threads)
-        asked = pictures_of(pictures)
-        answers = [None] * (len(asked) if on_answer is None else 0)
+        asked = pictures_of(pictures, _picture_or_missing)
+        answers = []
+        tell = answers.append if on_answer is None else on_answer
+        unreadable = 0
 
         def take(number: int, answer: Any) -> None:
-            prediction = self._prediction(asked[number].where, answer, beyond, reject)
-            if on_answer is None:
-                answers[number] = prediction
-            else:
-                on_answer(prediction)
+            tell(self._prediction(asked[number].where, answer, beyond, reject))
 
-        self._fitted.predict(asked, looking, take)
+        def take_unreadable(number: int, reason: str) -> None:
+            nonlocal unreadable
+            unreadable += 1
+            tell(Prediction(asked[number].where, None, None, False, float("nan"), {}, {}, reason))
+
+        self._fitted.predict(asked, looking, take, take_unreadable)
         _warn(looking)
+        if unreadable:
+            warnings.warn(f"{unreadable} of {len(asked)} pictures cannot be read: see `error` of the answers", stacklevel=2)
         return answers
+
+    def test(
+        self,
+        pictures: Union[PathLike, FeatureStore],
+        *,
+        leaves: bool = False,
+        split: Optional[str] = None,
+        backbone: Optional[str] = None,
+        device: str = "cpu",
+        skip_bad: bool = False,
+        threads: Optional[int] = None,
+    ) -> dict[str, Any]:
+        """Counts right answers on `pictures` whose classes are known, a folder per class as in :meth:`fit`.
+
+        Returns what ``deepvoro test --json`` prints: "accuracy" with its interval, "by_class", "confusion", "answers", and
+        how many of strange classes `reject` would find.
+        """
+        store = _store(pictures)
+        if store is not None:
+            return json.loads(self._fitted.test_store(store, split or "", _threads(threads)))
+        looking = _looking(backbone, device, skip_bad, threads)
+        tested = self._fitted.test_pictures(os.fspath(pictures), leaves, looking)
+        _warn(looking)
+        return json.loads(tested)
+
+    def info(self) -> dict[str, Any]:
+        """What is in it, as ``deepvoro info --pictures --json`` prints it: classes with their pictures, how many of them
+        were right when they were left out, the network, what decides, temperature and threshold."""
+        return json.loads(self._fitted.info())
 
     def explain(
         self,
@@ -386,10 +436,10 @@ class Classifier:
         )
 
 
-def pictures_of(given: Any) -> list[_core.Picture]:
+def pictures_of(given: Any, at: Callable[[str], list[_core.Picture]] = _core.pictures_at) -> list[_core.Picture]:
     """Pictures of any kind; one is taken for a list of one."""
     if isinstance(given, (str, os.PathLike)):
-        return _core.pictures_at(os.fspath(given))
+        return at(os.fspath(given))
     if isinstance(given, (bytes, bytearray, memoryview)):
         return [_core.picture_of_bytes(bytes(given), "")]
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str) and not isinstance(given[1], (str, os.PathLike)):
@@ -400,7 +450,16 @@ def pictures_of(given: Any) -> list[_core.Picture]:
         several = list(given)
     except TypeError:
         raise TypeError(f"{type(given).__name__} is not a picture; use a file, bytes or an array") from None
-    return [picture for one in several for picture in pictures_of(one)]
+    return [picture for one in several for picture in pictures_of(one, at)]
+
+
+def _picture_or_missing(path: str) -> list[_core.Picture]:
+    try:
+        return _core.pictures_at(path)
+    except _core.Error as error:
+        if error.code != "missing_file":
+            raise
+        return [_core.missing_picture(path, str(error))]
 
 
 def _named(name: str, content: Any) -> _core.Picture:
@@ -452,6 +511,8 @@ def _threads(threads: Optional[int]) -> int:
 
 
 def _warn(looking: _core.Looking) -> None:
+    for note in looking.notes:
+        warnings.warn(note, stacklevel=3)
     for skipped in looking.skipped:
         warnings.warn(f"skipped {skipped}", stacklevel=3)
     if looking.warning:

@@ -309,32 +309,38 @@ Classifier Classifier::with_only(const std::vector<char>& is_kept, unsigned thre
   return refitted(rest, threads);
 }
 
-Classifier Classifier::without(const std::string& class_name, unsigned threads) const {
-  return without(std::span(&class_name, 1), threads);
+Classifier Classifier::without(const std::string& what, unsigned threads) const {
+  return without(std::span(&what, 1), threads);
 }
 
-Classifier Classifier::without(std::span<const std::string> class_names, unsigned threads) const {
+Classifier Classifier::without(std::span<const std::string> what, unsigned threads) const {
   std::vector<char> is_kept(labels().size(), 1);
-  for (const std::string& name : class_names) {
-    const std::size_t label = label_of(name);
+  for (const std::string& word : what) {
+    if (std::ranges::count(classes(), word) == 0)
+      if (const auto sample = sample_named(word)) {
+        is_kept[*sample] = 0;
+        continue;
+      }
+    const std::size_t label = label_of(word);
     for (std::size_t i = 0; i < is_kept.size(); ++i)
       if (labels()[i] == label) is_kept[i] = 0;
   }
   return with_only(is_kept, threads);
 }
 
-Classifier Classifier::without_samples(const std::string& class_name,
-                                       std::span<const std::string> names, unsigned threads) const {
-  const std::size_t label = label_of(class_name);
-  std::vector<char> is_kept(labels().size(), 1);
-  for (const std::string& name : names) {
-    std::size_t i = 0;
-    while (i < is_kept.size() && (labels()[i] != label || this->names()[i] != name)) ++i;
-    if (i == is_kept.size())
-      throw data_error(fmt::format("class '{}' has no picture '{}'", class_name, name));
-    is_kept[i] = 0;
+// Names of classes and of samples may both hold slashes.
+std::optional<std::size_t> Classifier::sample_named(const std::string& class_and_name) const {
+  std::optional<std::string> of_class;
+  for (std::size_t i = 0; i < labels().size(); ++i) {
+    const std::string& name = classes()[labels()[i]];
+    if (!class_and_name.starts_with(name + "/")) continue;
+    of_class = name;
+    if (class_and_name.substr(name.size() + 1) == names()[i]) return i;
   }
-  return with_only(is_kept, threads);
+  if (of_class)
+    throw data_error(fmt::format("class '{}' has no picture '{}'", *of_class,
+                                 class_and_name.substr(of_class->size() + 1)));
+  return std::nullopt;
 }
 
 Classifier Classifier::renamed(const std::string& class_name, const std::string& to,
@@ -343,6 +349,10 @@ Classifier Classifier::renamed(const std::string& class_name, const std::string&
   std::string& name = samples.classes[label_of(class_name)];
   if (std::ranges::count(samples.classes, to) > 0 && to != class_name)
     throw data_error(fmt::format("there is a class '{}' already", to));
+  for (std::size_t i = 0; i < labels().size(); ++i)
+    if (classes()[labels()[i]] + "/" + names()[i] == to)
+      throw data_error(fmt::format("'{}' is a picture of class '{}'; choose another name", to,
+                                   classes()[labels()[i]]));
   name = to;
   return refitted(samples, threads);
 }

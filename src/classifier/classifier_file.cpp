@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/files.hpp"
 #include "core/json_text.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
@@ -245,6 +246,21 @@ class Reader {
   std::optional<Calibration> calibration_;
 };
 
+// What a person gave by mistake, such as a picture, is no damaged classifier.
+void check_begins_like_a_classifier(const std::filesystem::path& file) {
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(file, ignored);
+  constexpr std::size_t header = 8;  // its length is before it
+  const auto begins_well = [&] {
+    const MappedFile mapped(file);
+    return mapped.bytes().size() > header && mapped.bytes()[header] == std::byte{'{'};
+  };
+  if (is_folder || !begins_well())
+    throw data_error(fmt::format("{}: {} not a classifier; 'deepvoro fit' makes one from pictures",
+                                 file.string(), is_folder ? "is a folder," : "is"),
+                     ErrorCode::damaged_file);
+}
+
 }  // namespace
 
 void Classifier::save(const std::filesystem::path& file) const {
@@ -270,7 +286,19 @@ void Classifier::save(const std::filesystem::path& file) const {
                     type);
 }
 
+bool Classifier::is_classifier(const std::filesystem::path& file) {
+  try {
+    const SafetensorsFile read(file);
+    const auto description = read.metadata().find(kDescriptionKey);
+    return description != read.metadata().end() &&
+           parse_json(description->second).value("format", json()) == kFormat;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 Classifier Classifier::load(const std::filesystem::path& file) {
+  check_begins_like_a_classifier(file);
   const auto no_classifier = [&](const std::string& reason) {
     return data_error(fmt::format("{}; is it a classifier made by 'deepvoro fit'?", reason),
                       ErrorCode::damaged_file);

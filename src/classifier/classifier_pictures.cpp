@@ -4,9 +4,12 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "backbone_choice.hpp"
+#include "core/text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/picture/view.hpp"
 #include "state.hpp"
@@ -25,6 +28,42 @@ PictureNetworks::Receiver added_to(NamedSamples& samples, std::span<const Pictur
     }
     samples.views = seen.views;
   };
+}
+
+// A folder of classes, where that of one class is meant.
+std::optional<std::string> note_on_folders(const std::string& class_name,
+                                           std::span<const Picture> pictures) {
+  std::set<std::string> folders;
+  for (const Picture& picture : pictures)
+    if (const std::size_t slash = picture.name.find('/'); slash != std::string::npos)
+      folders.insert(picture.name.substr(0, slash));
+  if (folders.empty()) return std::nullopt;
+  return fmt::format(
+      "pictures come from {} within the one that was given ({}); all of them count as '{}'",
+      counted(folders.size(), "folder"),
+      listed(std::vector<std::string>(folders.begin(), folders.end())), class_name);
+}
+
+// What is added under another name than the same picture has, or to another class.
+std::vector<std::string> notes_on_copies(const NamedSamples& support, const NamedSamples& added) {
+  std::vector<std::string> notes;
+  const auto support_views = support.rows();
+  const auto added_views = added.rows();
+  for (std::size_t i = 0; i < added.labels.size(); ++i)
+    for (std::size_t j = 0; j < support.labels.size(); ++j) {
+      const std::string& other = support.classes[support.labels[j]];
+      const bool is_same_class = other == added.classes.front();
+      if (is_same_class && support.names[j] == added.names[i]) continue;
+      bool is_copy = true;
+      for (std::size_t v = 0; v < support_views.size() && is_copy; ++v)
+        is_copy = std::ranges::equal(support_views[v][j], added_views[v][i]);
+      if (!is_copy) continue;
+      notes.push_back(fmt::format("{} is the same picture as {}/{}; {}", added.names[i], other,
+                                  support.names[j],
+                                  is_same_class ? "it counts twice unless you remove one"
+                                                : "remove it from the wrong class"));
+    }
+  return notes;
 }
 
 // Those that the method uses.
@@ -88,7 +127,12 @@ Classifier Classifier::with_pictures(const std::string& class_name,
     networks.look_at(pictures, PictureNetworks::Portions::all_together, options,
                      added_to(samples, pictures, [](std::size_t) { return std::size_t{0}; }));
   });
-  return with(samples, options.threads);
+  Classifier grown = with(samples, options.threads);
+  if (!options.events.noticed) return grown;
+  if (const auto note = note_on_folders(class_name, pictures)) options.events.noticed(*note);
+  for (const std::string& note : notes_on_copies(state_->support, samples))
+    options.events.noticed(note);
+  return grown;
 }
 
 std::vector<Prediction> Classifier::predict(std::span<const Picture> pictures,
@@ -120,6 +164,7 @@ void Classifier::answer(const SeenPictures& seen, const AnswerListener& on_answe
 
 void Classifier::predict(std::span<const Picture> pictures, const AnswerListener& on_answer,
                          const PictureOptions& options) const {
+  if (pictures.empty()) return;
   state_->networks->use(origin(), views(), options, [&](PictureNetworks& networks) {
     networks.look_at(pictures, PictureNetworks::Portions::soon, options,
                      [&](const SeenPictures& seen) { answer(seen, on_answer, options); });

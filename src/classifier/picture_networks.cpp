@@ -55,6 +55,11 @@ SeenPicture seen(const Picture& picture, const Embedder& embedder, bool skip_bad
   }
 }
 
+// A reason names its picture first; where the name is known, that is once too often.
+std::string without_name(const std::string& reason, const std::string& name) {
+  return reason.starts_with(name + ": ") ? reason.substr(name.size() + 2) : reason;
+}
+
 // As many as a second is enough for, by how long some took. Threads wait for the slowest of a
 // portion, so few at once would be slower.
 std::size_t next_portion(std::size_t some, double seconds, unsigned threads) {
@@ -112,7 +117,8 @@ void PictureNetworks::look_at(std::span<const Picture> pictures, Portions portio
          .skipped = std::move(run.skipped),
          .warning = warning_of_colours(backbone_.origin.backbone, run.coloured, readable),
          .seconds = looking.seconds()});
-  if (readable == 0) throw data_error("none of the pictures can be read");
+  const bool was_told = portions == Portions::soon && options.events.skipped;
+  if (readable == 0 && !was_told) throw data_error("none of the pictures can be read");
 }
 
 SeenPictures PictureNetworks::look_at_some(Run& run, std::size_t begin, std::size_t end) {
@@ -138,7 +144,8 @@ SeenPictures PictureNetworks::look_at_some(Run& run, std::size_t begin, std::siz
   for (std::size_t i = 0; i < features.size(); ++i) {
     if (!reasons[i].empty()) {
       run.skipped.push_back(reasons[i]);
-      result.skipped.push_back({begin + i, reasons[i]});
+      result.skipped.push_back(
+          {begin + i, without_name(reasons[i], run.pictures[begin + i].where)});
       continue;
     }
     result.numbers.push_back(begin + i);

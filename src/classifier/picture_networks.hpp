@@ -40,7 +40,7 @@ class PictureNetworks {
 
   // Looks at pictures and hands on what was seen: all of it together, or in portions of about a
   // second. A data error where a picture cannot be read and is not to be skipped, or where none is
-  // left.
+  // left and nobody is told of those that are skipped.
   enum class Portions { all_together, soon };
   using Receiver = std::function<void(const SeenPictures& seen)>;
   void look_at(std::span<const Picture> pictures, Portions portions, const PictureOptions& options,

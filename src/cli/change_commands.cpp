@@ -1,19 +1,19 @@
 #include "change_commands.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
+#include <array>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "classifier_options.hpp"
+#include "classifier_text.hpp"
 #include "closest_word.hpp"
 #include "core/file_lock.hpp"
+#include "core/text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "episode_options.hpp"
@@ -42,16 +42,6 @@ Examples:
 constexpr const char* kRenameFooter = R"(
 Example:
   deepvoro rename birds.dv robin "European robin")";
-
-std::string listed(std::span<const std::string> classes) {
-  constexpr std::size_t most = 10;
-  if (classes.size() <= most) return fmt::format("{}", fmt::join(classes, ", "));
-  return fmt::format("{} and {} more", fmt::join(classes.first(most), ", "), classes.size() - most);
-}
-
-std::string pictures_text(std::size_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "picture" : "pictures");
-}
 
 void check_has_class(const std::string& where, std::span<const std::string> classes,
                      const std::string& name) {
@@ -104,10 +94,10 @@ void AddCommand::print_added(const Classifier& before, std::size_t count) const 
     return;
   }
   if (std::ranges::find(classes, class_name) != classes.end()) {
-    fmt::print("added {} to class {}\n", pictures_text(count), class_name);
+    fmt::print("added {} to class {}\n", counted(count, "picture"), class_name);
     return;
   }
-  fmt::print("new class {} with {}\n", class_name, pictures_text(count));
+  fmt::print("new class {} with {}\n", class_name, counted(count, "picture"));
   if (const auto alike = closest_word(class_name, classes))
     fmt::print(stderr, "note: there is a class '{}' as well; if that was meant, remove '{}'\n",
                *alike, class_name);
@@ -115,7 +105,10 @@ void AddCommand::print_added(const Classifier& before, std::size_t count) const 
 
 void AddCommand::run() {
   const FileLock lock = locked(classifier);
-  const Classifier fitted = Classifier::load(classifier);
+  std::vector<std::string> others = pictures;
+  others.push_back(class_name);
+  const Classifier fitted = load_classifier("add", classifier, others);
+  std::ranges::for_each(pictures, refuse_feature_file);
   const bool store = pictures.size() == 1 && is_store(pictures.front());
   const Classifier grown = store ? with_store(fitted) : with_pictures(fitted);
   grown.save(classifier);
@@ -131,37 +124,21 @@ struct RemoveCommand {
   void run();
 };
 
-// The class of CLASS/PICTURE, where there is one; names of pictures may hold slashes as well.
-std::optional<std::string> class_in(const std::string& word, const Classifier& fitted) {
-  for (const std::string& name : fitted.classes())
-    if (word.starts_with(name + "/")) return name;
-  return std::nullopt;
-}
-
 void RemoveCommand::run() {
   const FileLock lock = locked(classifier);
-  const Classifier fitted = Classifier::load(classifier);
-  std::vector<std::string> classes;
-  std::map<std::string, std::vector<std::string>> pictures;
-  for (const std::string& word : what) {
-    const auto of =
-        std::ranges::count(fitted.classes(), word) > 0 ? std::nullopt : class_in(word, fitted);
-    if (of) {
-      pictures[*of].push_back(word.substr(of->size() + 1));
-    } else {
+  const Classifier fitted = load_classifier("remove", classifier, what);
+  for (const std::string& word : what)
+    if (std::ranges::none_of(fitted.classes(), [&](const std::string& name) {
+          return word.starts_with(name + "/");  // one of its pictures
+        }))
       check_has_class(classifier, fitted.classes(), word);
-      classes.push_back(word);
-    }
-  }
-  Classifier rest = fitted;
-  for (const auto& [name, names] : pictures) rest = rest.without_samples(name, names, threads);
-  if (!classes.empty()) rest = rest.without(classes, threads);
+  const Classifier rest = fitted.without(what, threads);
   rest.save(classifier);
   const std::size_t removed = fitted.labels().size() - rest.labels().size();
-  if (what.size() == 1 && classes.size() == 1)
-    fmt::print("removed class {} with its {}\n", classes.front(), pictures_text(removed));
-  else
-    fmt::print("removed {}\n", pictures_text(removed));
+  fmt::print("removed {}\n", counted(removed, "picture"));
+  for (const std::string& name : fitted.classes())
+    if (std::ranges::count(rest.classes(), name) == 0)
+      fmt::print("class {} has no pictures left and is gone\n", name);
   print_summary(classifier, rest);
 }
 
@@ -173,7 +150,8 @@ struct RenameCommand {
 
   void run() const {
     const FileLock lock = locked(classifier);
-    const Classifier fitted = Classifier::load(classifier);
+    const std::array others{class_name, to};
+    const Classifier fitted = load_classifier("rename", classifier, others);
     check_has_class(classifier, fitted.classes(), class_name);
     fitted.renamed(class_name, to, threads).save(classifier);
     fmt::print("class {} is now {}\n", class_name, to);

@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +26,8 @@ struct PictureFlags {
   // Of commands that take a collection.
   void add_leaves_to(CLI::App& app);
   void add_to(CLI::App& app, const std::string& backbone_help);
+  // Of commands that take but one picture.
+  void add_network_to(CLI::App& app, const std::string& backbone_help);
 };
 
 // Whether a path is a feature store.
@@ -34,9 +36,19 @@ struct PictureFlags {
 // Whether a path is a file of features, by its ending.
 [[nodiscard]] bool is_feature_file(const std::string& path);
 
-// Pictures that words on the command line stand for: files, folders, patterns, "-" for a list of
-// them on the standard input.
-[[nodiscard]] std::vector<Picture> pictures_named(const std::vector<std::string>& words);
+// A usage error where it is one, for commands that take none.
+void refuse_feature_file(const std::string& path);
+
+// The classifier of a file. Where it cannot be loaded, and one of the other words is a classifier,
+// the error says that it comes first.
+[[nodiscard]] Classifier load_classifier(const std::string& command, const std::string& file,
+                                         std::span<const std::string> other_words = {});
+
+// Pictures that words on the command line stand for: files, folders, archives, patterns, "-" for a
+// list of them on the standard input. A missing file is an error at once, or when it is read.
+enum class MissingFile { stops, is_unreadable };
+[[nodiscard]] std::vector<Picture> pictures_named(const std::vector<std::string>& words,
+                                                  MissingFile missing = MissingFile::stops);
 
 [[nodiscard]] std::vector<std::byte> bytes_of_input();
 
@@ -59,14 +71,5 @@ class LookingDisplay {
   std::optional<ProgressBar> bar_;
   LookedAt result_;
 };
-
-// Whether anything can be beyond a threshold, and the threshold as JSON: null where nothing can.
-[[nodiscard]] bool rejects(double threshold);
-[[nodiscard]] nlohmann::ordered_json threshold_json(double threshold);
-
-// Classes, pictures, temperature and threshold, for people and for programs.
-void print_summary(const std::string& file, const Classifier& classifier);
-[[nodiscard]] nlohmann::ordered_json summary_json(const Classifier& classifier);
-void print_summary_json(const Classifier& classifier);
 
 }  // namespace deepvoro

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "classifier_options.hpp"
+#include "classifier_text.hpp"
 #include "deepvoro/core/error.hpp"
 
 namespace deepvoro {
@@ -145,6 +146,8 @@ void print(const Classifier& fitted, const Explanation& explanation, const std::
 }
 
 Explanation ExplainCommand::of_picture(const Classifier& fitted) const {
+  if (is_store(picture) || is_feature_file(picture))
+    throw usage_error(fmt::format("{}: has features; explain takes a picture", picture));
   LookingDisplay display;
   const std::vector<Picture> pictures = pictures_at(picture);
   if (pictures.size() != 1)
@@ -154,7 +157,7 @@ Explanation ExplainCommand::of_picture(const Classifier& fitted) const {
 }
 
 void ExplainCommand::run() {
-  const Classifier fitted = Classifier::load(classifier);
+  const Classifier fitted = load_classifier("explain", classifier, {&picture, 1});
   const Explanation explanation = of_picture(fitted);
   if (as_json)
     fmt::print("{}\n", to_json(fitted, explanation, picture)
@@ -174,8 +177,8 @@ void add_explain_command(CLI::App& program) {
   app->add_option("--neighbours", command->neighbours, "nearest pictures to show")
       ->capture_default_str();
   app->add_flag("--json", command->as_json, "as JSON, with the influence of every class");
-  command->flags.add_to(*app,
-                        "path of the model that the classifier was fitted with, if it was moved");
+  command->flags.add_network_to(
+      *app, "path of the model that the classifier was fitted with, if it was moved");
   app->callback([command] { command->run(); });
 }
 

@@ -6,11 +6,13 @@
 #include <optional>
 #include <string>
 
+#include "core/text.hpp"
 #include "deepvoro/backbone/extraction.hpp"
 #include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "episode_options.hpp"
+#include "onnxruntime_option.hpp"
 #include "progress_bar.hpp"
 #include "stopped_note.hpp"
 
@@ -19,8 +21,9 @@ namespace {
 
 constexpr const char* kExtractFooter = R"(
 PICTURES is a collection of pictures (a folder per class, a .tar, .tar.gz or .zip of one, a .json or
-.csv list, an idx file) or a folder
-that holds base, val and novel, each such a collection. Interrupted, the same command goes on where it
+.csv list, an idx file), a folder of pictures without classes, or a folder
+that holds base, val and novel, each such a collection. The store keeps the names of the pictures
+('deepvoro store info --rows'). Interrupted, the same command goes on where it
 stopped; with further --views it adds them. A store never mixes models, sizes or pictures.
 
 Examples:
@@ -63,16 +66,18 @@ void ExtractCommand::run() {
   note.reset();
   bar.reset();
 
+  for (const std::string& note : result.notes) fmt::print(stderr, "note: {}\n", as_text_line(note));
   for (const std::string& skipped : result.skipped) fmt::print(stderr, "skipped {}\n", skipped);
   if (result.views_before > 0)
     fmt::print(stderr, "{} of {} views already existed\n", result.views_before,
                request.views.size());
-  fmt::print("{}: {} {} of {} dimensions added", request.out.string(), result.views_made,
-             result.views_made == 1 ? "view" : "views", backbone->dim());
+  fmt::print("{}: {} of {} dimensions added", request.out.string(),
+             counted(result.views_made, "view"), backbone->dim());
   if (result.pictures > 0)
-    fmt::print(", {} pictures in {:.1f} s, {:.0f} pictures/s", result.pictures, result.seconds,
-               result.pictures_per_second);
-  if (!result.skipped.empty()) fmt::print(", {} pictures skipped", result.skipped.size());
+    fmt::print(", {} in {:.1f} s, {:.0f} pictures/s", counted(result.pictures, "picture"),
+               result.seconds, result.pictures_per_second);
+  if (!result.skipped.empty())
+    fmt::print(", {} skipped", counted(result.skipped.size(), "picture"));
   fmt::print("\n");
 }
 
@@ -111,6 +116,7 @@ void add_extract_command(CLI::App& program) {
   app->add_option("--device", command->compute.device, "cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
+  add_onnxruntime_option(*app);
   app->add_flag("--skip-bad", request.skip_bad, "skip pictures that cannot be read");
   command->compute.threads = available_threads();
   app->add_option("--threads", command->compute.threads, "threads")

@@ -8,8 +8,11 @@
 #include <string>
 
 #include "classifier_options.hpp"
+#include "classifier_text.hpp"
 #include "core/files.hpp"
 #include "core/stopwatch.hpp"
+#include "core/text.hpp"
+#include "deepvoro/classifier/describe.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/ensemble/pool.hpp"
 
@@ -41,6 +44,7 @@ struct FitCommand {
   void run();
 
  private:
+  void check_files() const;
   [[nodiscard]] Classifier of_store() const;
   [[nodiscard]] Classifier of_pictures();
 };
@@ -57,8 +61,7 @@ Classifier FitCommand::of_pictures() {
   LookingDisplay display;
   if (!as_json)
     flags.looking.events.loaded = [](const BackboneChoice& choice, std::size_t views) {
-      fmt::print("backbone {}: {}; {} {}\n", choice.name, choice.reason, views,
-                 views == 1 ? "view" : "views");
+      fmt::print("backbone {}: {}; {}\n", choice.name, choice.reason, counted(views, "view"));
     };
   fit.folders = flags.folders();
   fit.pictures = display.shown(flags.looking);
@@ -70,28 +73,52 @@ Classifier FitCommand::of_pictures() {
   Classifier classifier = Classifier::fit_pictures(support, fit);
   if (as_json) return classifier;
   const LookedAt& looked = display.result();
-  fmt::print("{} pictures in {:.1f} s ({:.1f} pictures/s), fitted in {:.2f} s\n", looked.pictures,
-             looked.seconds, static_cast<double>(looked.pictures) / looked.seconds,
-             fitting->seconds());
+  fmt::print("{} in {:.1f} s ({:.1f} pictures/s), fitted in {:.2f} s\n",
+             counted(looked.pictures, "picture"), looked.seconds,
+             static_cast<double>(looked.pictures) / looked.seconds, fitting->seconds());
   return classifier;
 }
 
-void FitCommand::run() {
+void FitCommand::check_files() const {
+  namespace fs = std::filesystem;
   std::error_code unreadable;
-  if (!force && std::filesystem::exists(out, unreadable))
+  const bool makes_of_classifier = Classifier::is_classifier(support);
+  if (fs::is_directory(out, unreadable)) {
+    if (makes_of_classifier || !fs::exists(support, unreadable))
+      throw usage_error(
+          fmt::format("the pictures come first: deepvoro fit {} --out {}", out, support));
+    throw usage_error(fmt::format("--out {}: is a folder; name a file, such as {}.dv", out,
+                                  fs::path(out).lexically_normal().string()));
+  }
+  if (makes_of_classifier)
+    throw usage_error(fmt::format(
+        "{}: is a classifier already; fit takes pictures, and 'deepvoro add' adds to it", support));
+  refuse_feature_file(support);
+  if (force || !fs::exists(out, unreadable)) return;
+  if (Classifier::is_classifier(out))
     throw usage_error(
         fmt::format("--out {0}: is there already, with all that was added to it; "
                     "--force replaces it ('deepvoro info {0}' shows it)",
                     out));
+  throw usage_error(fmt::format(
+      "--out {}: is there already and is not a classifier; choose another name, or --force "
+      "replaces it",
+      out));
+}
+
+void FitCommand::run() {
+  check_files();
   { const AtomicFile shows_early_whether_it_can_be_written(out); }
   if (!method.empty()) fit.method = fit_method_named(method);
   if (!pool.empty()) fit.pool = read_pool(pool);
   const Classifier classifier = is_store(support) ? of_store() : of_pictures();
   classifier.save(out);
-  if (as_json)
-    print_summary_json(classifier);
-  else
-    print_summary(out, classifier);
+  if (as_json) {
+    fmt::print("{}\n", info_json(classifier));
+    return;
+  }
+  print_summary(out, classifier);
+  print_details(classifier);
 }
 
 }  // namespace

@@ -2,17 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "classifier_options.hpp"
+#include "classifier_text.hpp"
+#include "deepvoro/classifier/describe.hpp"
 
 namespace deepvoro {
 namespace {
-
-using nlohmann::ordered_json;
 
 constexpr const char* kInfoFooter = R"(
 Examples:
@@ -28,36 +27,21 @@ struct InfoCommand {
   void run() const;
 };
 
-// Each class with the names of its pictures.
-std::vector<std::vector<std::string>> pictures_of(const Classifier& fitted) {
-  std::vector<std::vector<std::string>> names(fitted.classes().size());
-  for (std::size_t i = 0; i < fitted.labels().size(); ++i)
-    names[fitted.labels()[i]].push_back(fitted.names()[i]);
-  return names;
-}
-
 void InfoCommand::run() const {
-  const Classifier fitted = Classifier::load(classifier);
-  const auto pictures = pictures_of(fitted);
+  const Classifier fitted = load_classifier("info", classifier);
   if (as_json) {
-    ordered_json text = summary_json(fitted);
-    if (with_pictures)
-      for (std::size_t k = 0; k < pictures.size(); ++k) text["classes"][k]["names"] = pictures[k];
-    fmt::print("{}\n", text.dump(2, ' ', false, ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", info_json(fitted, with_pictures));
     return;
   }
   print_summary(classifier, fitted);
-  const FeatureOrigin& origin = fitted.origin();
-  fmt::print("{}; {} {} of {} features\n",
-             origin.backbone.empty() ? "of features that were given"
-                                     : fmt::format("backbone {}", origin.backbone),
-             fitted.views().size(), fitted.views().size() == 1 ? "view" : "views", fitted.dim());
-  for (std::size_t k = 0; k < pictures.size(); ++k) {
-    fmt::print("{:>6}  {}\n", pictures[k].size(), fitted.classes()[k]);
-    if (with_pictures)
-      for (const std::string& name : pictures[k])
-        fmt::print("        {}/{}\n", fitted.classes()[k], name);
+  fmt::print("pictures  class\n");
+  for (std::size_t k = 0; k < fitted.classes().size(); ++k) {
+    fmt::print("{:>8}  {}\n", std::ranges::count(fitted.labels(), k), fitted.classes()[k]);
+    for (std::size_t i = 0; with_pictures && i < fitted.labels().size(); ++i)
+      if (fitted.labels()[i] == k)
+        fmt::print("          {}/{}\n", fitted.classes()[k], fitted.names()[i]);
   }
+  print_details(fitted);
 }
 
 }  // namespace

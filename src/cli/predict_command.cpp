@@ -10,16 +10,18 @@
 
 #include "answer_rows.hpp"
 #include "classifier_options.hpp"
+#include "core/text.hpp"
 #include "deepvoro/core/error.hpp"
+#include "deepvoro/features/row_names.hpp"
 
 namespace deepvoro {
 namespace {
 
 constexpr const char* kPredictFooter = R"(
-QUERY is a picture, a folder of pictures, a pattern, or - for a list of these on the standard input; or a feature store; or
+QUERY is a picture, a folder or .zip of pictures, a pattern, or - for a list of these on the standard input; or a feature store; or
 a .npy, .npz, .h5 or .safetensors file of features, a row per query, views side by side or each in an array of its name.
 One row per picture, as soon as it is known: file, class, nearest class, and the probability of every class. A picture that
-cannot be read has a row that says why, and the exit code is 3 at the end. With --reject the class of a picture
+cannot be read, or is missing, has a row that says why, and the exit code is 3 at the end. With --reject the class of a picture
 that is far from every class is 'unknown'; --strictness high finds more of these and gives up more of the others. JSON has
 the distance and the threshold as well: in classifiers of the usual method, 1 is the distance of a typical picture of a class.
 
@@ -48,7 +50,6 @@ struct PredictCommand {
 
  private:
   void check() const;
-  [[nodiscard]] Classifier load() const;
   [[nodiscard]] AnswerForm form_for(const Classifier& fitted) const;
   [[nodiscard]] std::vector<Picture> pictures() const;
   void answer_store(const Classifier& fitted, AnswerRows& rows) const;
@@ -66,18 +67,6 @@ void PredictCommand::check() const {
     throw usage_error("--stdin-picture takes the place of QUERY");
 }
 
-Classifier PredictCommand::load() const {
-  try {
-    return Classifier::load(classifier);
-  } catch (const Error& error) {
-    const auto other = std::ranges::find_if(
-        queries, [](const std::string& query) { return query.ends_with(".dv"); });
-    if (error.code() == ErrorCode::missing_file || other == queries.end()) throw;
-    throw usage_error(
-        fmt::format("the classifier comes first: deepvoro predict {} {}", *other, classifier));
-  }
-}
-
 AnswerForm PredictCommand::form_for(const Classifier& fitted) const {
   const std::string& wanted = strictness.empty() ? kStrictnessNames[1] : strictness;
   const auto place = std::ranges::find(kStrictnessNames, wanted) - kStrictnessNames.begin();
@@ -90,7 +79,7 @@ AnswerForm PredictCommand::form_for(const Classifier& fitted) const {
 }
 
 std::vector<Picture> PredictCommand::pictures() const {
-  if (!picture_on_input) return pictures_named(queries);
+  if (!picture_on_input) return pictures_named(queries, MissingFile::is_unreadable);
   return {picture_from_bytes(bytes_of_input(), "standard input")};
 }
 
@@ -98,8 +87,11 @@ void PredictCommand::answer_store(const Classifier& fitted, AnswerRows& rows) co
   const FeatureStore store{queries.front()};
   const std::string split = flags.split.empty() ? store.usual_split() : flags.split;
   const std::vector<Prediction> predictions = fitted.predict(store, split, flags.looking.threads);
+  const std::vector<std::string> names = row_names(store, split);
   for (const Prediction& prediction : predictions)
-    rows.add(fmt::format("{}/{}", split, prediction.query), prediction);
+    rows.add(
+        names.empty() ? fmt::format("{}/{}", split, prediction.query) : names[prediction.query],
+        prediction);
   rows.end();
 }
 
@@ -116,23 +108,21 @@ void PredictCommand::answer_pictures(const Classifier& fitted, AnswerRows& rows)
       rows.add_unreadable(all[picture].where, reason);
       ++unreadable;
     };
-    options.events.looked = [tell = options.events.looked](LookedAt result) {
-      result.skipped.clear();
-      tell(result);
-    };
   }
-  try {
-    fitted.predict(
-        all,
-        [&](const Prediction& prediction) { rows.add(all[prediction.query].where, prediction); },
-        options);
-  } catch (const Error&) {
-    if (unreadable < all.size()) throw;
-  }
-  rows.end();
+  options.events.looked = [&, tell = options.events.looked](LookedAt result) {
+    if (unreadable > 0) result.skipped.clear();
+    rows.end();
+    tell(result);
+  };
+  fitted.predict(
+      all, [&](const Prediction& prediction) { rows.add(all[prediction.query].where, prediction); },
+      options);
   if (unreadable > 0)
-    throw data_error(fmt::format("{} of {} pictures cannot be read: {}", unreadable, all.size(),
-                                 "their rows say why; `skip_bad` leaves them out"));
+    throw data_error(
+        fmt::format("{} of {} cannot be read, as {} with an error {}; `skip_bad` leaves "
+                    "such pictures out",
+                    unreadable, counted(all.size(), "picture"),
+                    unreadable == 1 ? "the row" : "the rows", unreadable == 1 ? "says" : "say"));
 }
 
 void PredictCommand::answer_rows(const Classifier& fitted, AnswerRows& rows) const {
@@ -144,7 +134,7 @@ void PredictCommand::answer_rows(const Classifier& fitted, AnswerRows& rows) con
 
 void PredictCommand::run() {
   check();
-  const Classifier fitted = load();
+  const Classifier fitted = load_classifier("predict", classifier, queries);
   AnswerRows rows(fitted, form_for(fitted));
   if (queries.size() == 1 && is_store(queries.front()))
     answer_store(fitted, rows);

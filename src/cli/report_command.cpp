@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/report/report.hpp"
 
@@ -26,6 +30,8 @@ Examples:
   deepvoro report studies --figures figures
   deepvoro report results.json --tables latex > tables.tex)";
 
+constexpr std::string_view kPageStart = "<!doctype html>";
+
 struct ReportCommand {
   std::vector<std::string> inputs;
   std::string out;
@@ -36,14 +42,23 @@ struct ReportCommand {
   void run() const;
 };
 
-std::string counted(std::size_t count, const std::string& one, const std::string& many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
+// Results that were named as the page by mistake would be lost.
+void check_may_replace(const std::string& page) {
+  std::error_code unreadable;
+  if (!std::filesystem::is_regular_file(page, unreadable)) return;
+  std::ifstream file(page);
+  std::string start(kPageStart.size(), '\0');
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  if (file.gcount() > 0 && start != kPageStart)
+    throw usage_error(
+        fmt::format("--out {}: is there already and is not a page; choose another name", page));
 }
 
 void ReportCommand::run() const {
   if (out.empty() && tables.empty() && figures.empty())
     throw usage_error(
         "give --out FILE for a page, --figures FOLDER for figures, --tables for tables");
+  if (!out.empty()) check_may_replace(out);
   ReportRequest request{.inputs = {inputs.begin(), inputs.end()}};
   if (!pictures.empty()) request.pictures = pictures;
   const std::string text = tables.empty() ? "" : report_tables(request, table_format_named(tables));

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "closest_word.hpp"
+#include "deepvoro/core/error.hpp"
 #include "deepvoro/study/paper_study.hpp"
 #include "episode_options.hpp"
 #include "print_line.hpp"
@@ -41,7 +45,16 @@ struct StudyCommand {
   void run() const;
 };
 
+void check_name(const std::string& name) {
+  std::vector<std::string> known;
+  for (const StudyDescription& study : paper_studies()) known.emplace_back(study.name);
+  if (std::ranges::count(known, name) > 0) return;
+  if (const auto meant = closest_word(name, known))
+    throw usage_error(fmt::format("there is no study '{}'; did you mean {}?", name, *meant));
+}
+
 void StudyCommand::run() const {
+  check_name(request.study);
   StudyRequest resolved = request;
   resolved.plan = episodes.resolved();
   check(resolved);

@@ -4,18 +4,17 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "classifier_options.hpp"
-#include "deepvoro/classifier/test_classifier.hpp"
+#include "core/text.hpp"
+#include "deepvoro/classifier/describe.hpp"
 #include "deepvoro/core/error.hpp"
 
 namespace deepvoro {
 namespace {
 
-using nlohmann::ordered_json;
 using Answer = ClassifierTest::Answer;
 
 constexpr const char* kTestFooter = R"(
@@ -48,39 +47,6 @@ std::string text_of(const Proportion& proportion) {
                      proportion.of, proportion.percent(), interval.low, interval.high);
 }
 
-ordered_json to_json(const Proportion& proportion) {
-  const PercentInterval interval = wilson95(proportion);
-  return {{"count", proportion.count},
-          {"of", proportion.of},
-          {"percent", proportion.of == 0 ? ordered_json() : ordered_json(proportion.percent())},
-          {"interval95", {interval.low, interval.high}}};
-}
-
-ordered_json to_json(const ClassifierTest& test) {
-  ordered_json text{{"format", "deepvoro-test"},
-                    {"version", 1},
-                    {"accuracy", to_json(test.right())},
-                    {"known_kept", to_json(test.known_kept())},
-                    {"strangers_found", to_json(test.strangers_found())},
-                    {"classes", test.classes},
-                    {"known_classes", test.known_classes},
-                    {"confusion", test.confusion()},
-                    {"by_class", ordered_json::array()},
-                    {"answers", ordered_json::array()},
-                    {"skipped", test.skipped}};
-  for (std::size_t k = 0; k < test.known_classes; ++k)
-    text["by_class"].push_back({{"class", test.classes[k]}, {"right", to_json(test.right(k))}});
-  for (const Answer& answer : test.answers)
-    text["answers"].push_back(
-        {{"file", answer.name},
-         {"true_class", test.classes[answer.label]},
-         {"nearest", test.classes[answer.prediction.label]},
-         {"unknown", answer.prediction.unknown},
-         {"probability", answer.prediction.probabilities[answer.prediction.label]},
-         {"distance", answer.prediction.distance}});
-  return text;
-}
-
 // The worst first; those without pictures are not listed.
 void print_by_class(const ClassifierTest& test) {
   std::vector<std::size_t> classes;
@@ -103,7 +69,8 @@ void print_by_class(const ClassifierTest& test) {
                           test.classes[static_cast<std::size_t>(most - counts.begin())], *most));
   }
   if (classes.size() > kShown)
-    fmt::print("         and {} better classes\n", classes.size() - kShown);
+    fmt::print("         and {}\n",
+               counted(classes.size() - kShown, "better class", "better classes"));
 }
 
 // The surest first: a wrong label shows there.
@@ -119,7 +86,8 @@ void print_wrong(const ClassifierTest& test) {
   for (std::size_t i = 0; i < std::min(wrong.size(), kShown); ++i)
     fmt::print("  {} was taken for {} ({:.0f} %)\n", wrong[i]->name,
                test.classes[wrong[i]->prediction.label], 100 * probability(wrong[i]));
-  if (wrong.size() > kShown) fmt::print("  and {} more pictures\n", wrong.size() - kShown);
+  if (wrong.size() > kShown)
+    fmt::print("  and {}\n", counted(wrong.size() - kShown, "more picture"));
 }
 
 void print(const ClassifierTest& test) {
@@ -137,20 +105,24 @@ void print(const ClassifierTest& test) {
 }
 
 ClassifierTest TestCommand::tested(const Classifier& fitted) const {
-  if (is_store(pictures))
-    return test_classifier(fitted, FeatureStore{pictures}, flags.split, flags.looking.threads);
+  refuse_feature_file(pictures);
+  if (is_store(pictures)) {
+    const FeatureStore store{pictures};
+    const std::string split = flags.split.empty() ? store.usual_split() : flags.split;
+    if (const auto note = note_on_strangers(fitted, store.split(split).classes))
+      fmt::print(stderr, "note: {}\n", *note);
+    return test_classifier(fitted, store, split, flags.looking.threads);
+  }
   LookingDisplay display;
-  const PictureOptions options = display.shown(flags.looking);
-  const LabelledPictures labelled = labelled_pictures_at(pictures, flags.folders());
-  for (const std::string& note : labelled.notes) options.events.noticed(note);
-  return test_classifier(fitted, labelled, options);
+  return test_classifier(fitted, labelled_pictures_at(pictures, flags.folders()),
+                         display.shown(flags.looking));
 }
 
 void TestCommand::run() const {
-  const Classifier fitted = Classifier::load(classifier);
+  const Classifier fitted = load_classifier("test", classifier, {&pictures, 1});
   const ClassifierTest test = tested(fitted);
   if (as_json)
-    fmt::print("{}\n", to_json(test).dump(1, ' ', false, ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", test_json(test));
   else
     print(test);
 }

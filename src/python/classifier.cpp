@@ -10,6 +10,7 @@
 
 #include "bindings.hpp"
 #include "deepvoro/classifier/classifier.hpp"
+#include "deepvoro/classifier/describe.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/ensemble/pool.hpp"
 
@@ -26,6 +27,7 @@ struct Looking {
   bool skip_bad = false;
   unsigned threads = 1;
   LookedAt result = {};
+  std::vector<std::string> notes = {};
 
   // Refers to this.
   [[nodiscard]] PictureOptions options() {
@@ -33,7 +35,8 @@ struct Looking {
             .device = device,
             .skip_bad = skip_bad,
             .threads = threads,
-            .events = {.progress = [](double) { stop_if_interrupted(); },
+            .events = {.noticed = [this](const std::string& note) { notes.push_back(note); },
+                       .progress = [](double) { stop_if_interrupted(); },
                        .looked = [this](const LookedAt& looked) { result = looked; }}};
   }
 };
@@ -53,14 +56,19 @@ Picture picture_of_pixels(const Pixels& pixels, const std::string& name) {
                              name);
 }
 
+ClassFolders folders_of(bool leaves) {
+  return leaves ? ClassFolders::inner : ClassFolders::outer;
+}
+
 std::optional<FitMethod> method_of(const std::optional<std::string>& name) {
   if (!name) return std::nullopt;
   return fit_method_named(*name);
 }
 
 PictureFit fit_of(const std::string& views, const OptionalPath& pool,
-                  const std::optional<std::string>& method, Looking& looking) {
-  return {.views = views,
+                  const std::optional<std::string>& method, Looking& looking, bool leaves = false) {
+  return {.folders = folders_of(leaves),
+          .views = views,
           .pool = pool ? read_pool(*pool) : Pool(),
           .method = method_of(method),
           .pictures = looking.options()};
@@ -77,7 +85,19 @@ py::tuple tuple_of(const Prediction& prediction) {
 }
 
 void predict(const Classifier& classifier, const std::vector<Picture>& pictures, Looking& looking,
-             const py::function& on_answer) {
+             const py::function& on_answer, const py::function& on_unreadable) {
+  PictureOptions options = looking.options();
+  if (!options.skip_bad) {
+    options.skip_bad = true;
+    options.events.skipped = [&](std::size_t picture, const std::string& reason) {
+      const py::gil_scoped_acquire gil;
+      on_unreadable(picture, reason);
+    };
+    options.events.looked = [&looking](const LookedAt& looked) {
+      looking.result = looked;
+      looking.result.skipped.clear();
+    };
+  }
   const py::gil_scoped_release unlocked;
   classifier.predict(
       pictures,
@@ -85,7 +105,14 @@ void predict(const Classifier& classifier, const std::vector<Picture>& pictures,
         const py::gil_scoped_acquire gil;
         on_answer(prediction.query, tuple_of(prediction));
       },
-      looking.options());
+      options);
+}
+
+std::string test_pictures(const Classifier& classifier, const std::filesystem::path& collection,
+                          bool leaves, Looking& looking) {
+  const LabelledPictures pictures = labelled_pictures_at(collection, folders_of(leaves));
+  looking.notes = pictures.notes;
+  return test_json(test_classifier(classifier, pictures, looking.options()));
 }
 
 py::list predict_store(const Classifier& classifier, const FeatureStore& store,
@@ -136,7 +163,15 @@ void bind_classifier(py::module_& module) {
   module.def("picture_of_pixels", &picture_of_pixels, py::arg("pixels"), py::arg("name"),
              "A picture from an array of uint8 [height, width, 3]; an empty name: by its hash.");
   module.def("pictures_at", &pictures_at, py::arg("path"), Unlocked(),
-             "A picture file, or all those in a folder and below it.");
+             "A picture file, or all those in a folder and below it or in an archive.");
+  module.def(
+      "missing_picture",
+      [](const std::string& path, const std::string& reason) {
+        return unreadable_picture(path, data_error(reason, ErrorCode::missing_file));
+      },
+      py::arg("path"), py::arg("reason"), "A picture that is told to be missing when it is read.");
+  module.def("is_classifier", &Classifier::is_classifier, py::arg("file"), Unlocked(),
+             "Whether a file is a classifier.");
   py::class_<Looking>(module, "Looking", "How pictures are looked at, and what came of it.")
       .def(py::init([](std::string backbone, std::string device, bool skip_bad, unsigned threads) {
              return Looking{std::move(backbone), std::move(device), skip_bad, threads};
@@ -145,6 +180,7 @@ void bind_classifier(py::module_& module) {
       .def_property_readonly(
           "skipped", [](const Looking& looking) { return looking.result.skipped; },
           "Pictures that could not be read: which, and why.")
+      .def_readonly("notes", &Looking::notes, "What a person may not have meant.")
       .def_property_readonly(
           "warning", [](const Looking& looking) { return looking.result.warning; },
           "Where the network has never seen such pictures.");
@@ -152,11 +188,13 @@ void bind_classifier(py::module_& module) {
       .def_static(
           "fit_collection",
           [](const std::filesystem::path& collection, const std::string& views,
-             const OptionalPath& pool, const std::optional<std::string>& method, Looking& looking) {
-            return Classifier::fit_pictures(collection, fit_of(views, pool, method, looking));
+             const OptionalPath& pool, const std::optional<std::string>& method, bool leaves,
+             Looking& looking) {
+            return Classifier::fit_pictures(collection,
+                                            fit_of(views, pool, method, looking, leaves));
           },
           py::arg("collection"), py::arg("views"), py::arg("pool"), py::arg("method"),
-          py::arg("looking"), Unlocked(),
+          py::arg("leaves"), py::arg("looking"), Unlocked(),
           "Of a folder of pictures per class, or another collection.")
       .def_static(
           "fit_pictures",
@@ -197,23 +235,30 @@ void bind_classifier(py::module_& module) {
           "As if this class of a store had been there from the beginning.")
       .def(
           "without",
-          [](const Classifier& self, const std::string& class_name, unsigned threads) {
-            return self.without(class_name, threads);
+          [](const Classifier& self, const std::vector<std::string>& what, unsigned threads) {
+            return self.without(what, threads);
           },
-          py::arg("class_name"), py::arg("threads"), Unlocked(),
-          "As if this class had never been there.")
-      .def(
-          "without_samples",
-          [](const Classifier& self, const std::string& class_name,
-             const std::vector<std::string>& names,
-             unsigned threads) { return self.without_samples(class_name, names, threads); },
-          py::arg("class_name"), py::arg("names"), py::arg("threads"), Unlocked(),
-          "As if these pictures of a class had never been there.")
+          py::arg("what"), py::arg("threads"), Unlocked(),
+          "As if these classes and pictures (CLASS/PICTURE) had never been there.")
       .def("renamed", &Classifier::renamed, py::arg("class_name"), py::arg("to"),
            py::arg("threads"), Unlocked(), "As if the class had always had another name.")
       .def("predict", &predict, py::arg("pictures"), py::arg("looking"), py::arg("on_answer"),
+           py::arg("on_unreadable"),
            "Calls on_answer(number, (label, unknown, probabilities, influence, distance)) for each "
-           "picture.")
+           "picture, or on_unreadable(number, reason).")
+      .def("test_pictures", &test_pictures, py::arg("collection"), py::arg("leaves"),
+           py::arg("looking"), Unlocked(), "How it does on pictures of known classes, as JSON.")
+      .def(
+          "test_store",
+          [](const Classifier& classifier, const FeatureStore& store, const std::string& split,
+             unsigned threads) {
+            return test_json(test_classifier(classifier, store, split, threads));
+          },
+          py::arg("store"), py::arg("split"), py::arg("threads"), Unlocked(),
+          "The same for a feature store.")
+      .def(
+          "info", [](const Classifier& classifier) { return info_json(classifier, true); },
+          "What is in it, as JSON.")
       .def("predict_store", &predict_store, py::arg("store"), py::arg("split"), py::arg("threads"),
            "(label, unknown, probabilities, influence, distance) of each sample of a split.")
       .def("explain", &explain, py::arg("picture"), py::arg("neighbours"), py::arg("looking"),

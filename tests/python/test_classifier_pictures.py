@@ -1,93 +1,17 @@
-"""deepvoro fit, predict, add, remove, explain on pictures."""
-import csv
-import fcntl
-import io
+"""Answers of deepvoro fit, predict and explain on pictures."""
 import json
-import os
 import shutil
-import signal
 import subprocess
 
 import numpy as np
 import pytest
 from PIL import Image
-from terminal import run_on_terminal
 from test_classifier import assert_one_line, read, rows_of_csv
 
 torch = pytest.importorskip("torch", reason="apt-get install python3-torch")
 from conftest import PROGRAM  # noqa: E402
+from picture_fixtures import SHOTS, answers, drawing, fit, fitted, model, only, pictures  # noqa: E402, F401
 from test_extract import make_model  # noqa: E402
-
-SHOTS = {"ant": 1, "bee": 4, "cat": 2}
-
-
-def coloured(random, hue):
-    pixels = random.randint(0, 256, (45, 50, 3)) * 0.5
-    pixels[:, :, hue] += 127
-    return Image.fromarray(pixels.astype(np.uint8))
-
-
-def drawing(random):
-    pixels = np.full((40, 40), 255, np.uint8)
-    for x, y in random.randint(2, 30, (3, 2)):
-        pixels[y, x : x + 8] = 0
-    return Image.fromarray(pixels)
-
-
-@pytest.fixture(scope="module")
-def pictures(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pictures")
-    random = np.random.RandomState(0)
-    for part, numbers in (("support", SHOTS), ("query", dict.fromkeys(SHOTS, 3))):
-        for hue, (name, count) in enumerate(numbers.items()):
-            (folder / part / name).mkdir(parents=True)
-            for i in range(count):
-                coloured(random, hue).save(folder / part / name / f"{i}.png")
-    return folder
-
-
-def only(class_folder, folder):
-    """A folder with this class alone."""
-    shutil.copytree(class_folder, folder / class_folder.name)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return make_model(tmp_path_factory.mktemp("model") / "model.safetensors", seed=1)[0]
-
-
-@pytest.fixture(scope="module")
-def fitted(deepvoro, pictures, model, tmp_path_factory):
-    """A classifier of the common pictures, for each set of flags; most tests want the same."""
-    made = {}
-
-    def fit_once(flags):
-        if flags not in made:
-            made[flags] = tmp_path_factory.mktemp("fitted") / "fitted.dv"
-            process = deepvoro("fit", pictures / "support", "--backbone", model, "--out", made[flags], *flags)
-            assert process.returncode == 0, process.stderr
-        return made[flags]
-
-    return fit_once
-
-
-@pytest.fixture
-def fit(deepvoro, fitted, pictures, model, tmp_path):
-    def run(*flags, support=pictures / "support", backbone=model, name="fitted"):
-        file = tmp_path / f"{name}.dv"
-        if (support, backbone) == (pictures / "support", model):
-            return shutil.copy(fitted(flags), file)
-        process = deepvoro("fit", support, "--backbone", backbone, "--out", file, "--force", *flags)
-        assert process.returncode == 0, process.stderr
-        return file
-
-    return run
-
-
-def answers(process):
-    assert process.returncode == 0, process.stderr
-    return [row[:2] for row in csv.reader(io.StringIO(process.stdout))][1:]
 
 
 def test_pictures_get_their_classes(deepvoro, fit, pictures):
@@ -153,22 +77,6 @@ def test_numbers_of_views_that_there_are_not(deepvoro, pictures, tmp_path, comma
     assert_one_line(process, 2, "--views", f"'{views}'", "1, 4, 8, 16 or 64")
 
 
-def test_adding_and_removing_give_the_bytes_of_fitting_at_once(deepvoro, fit, pictures, tmp_path):
-    whole = fit(name="whole")
-    part = tmp_path / "part"
-    shutil.copytree(pictures / "support/bee", part / "bee")
-    shutil.copytree(pictures / "support/cat", part / "cat")
-    (part / "bee/2.png").unlink()
-    grown = fit(support=part, name="grown")
-    for arguments in (("ant", pictures / "support/ant"), ("bee", pictures / "support/bee/2.png")):
-        process = deepvoro("add", grown, *arguments, "--threads", 1)
-        assert process.returncode == 0, process.stderr
-    assert grown.read_bytes() == whole.read_bytes()
-    assert deepvoro("add", grown, "dog", pictures / "query/ant").returncode == 0
-    assert deepvoro("remove", grown, "dog").returncode == 0
-    assert grown.read_bytes() == whole.read_bytes()
-
-
 def test_an_archive_is_the_same_as_its_folder(fit, pictures, tmp_path):
     of_folder = fit(name="folder").read_bytes()
     for kind, ending in (("tar", "tar"), ("gztar", "tar.gz"), ("zip", "zip")):
@@ -227,194 +135,6 @@ def test_colours_are_nothing_for_the_network_of_drawings(deepvoro, fit, pictures
     assert deepvoro("predict", fit(), query).stderr == ""
 
 
-def test_a_new_class_of_nearly_a_known_name_is_noted(deepvoro, fit, pictures):
-    file = fit()
-    picture = pictures / "query/cat/0.png"
-    for name, alike in (("cta", "cat"), ("CAT s", None), ("dolphin", None)):
-        process = deepvoro("add", file, name, picture)
-        assert process.returncode == 0 and f"new class {name} with 1 picture\n" in process.stdout
-        assert process.stderr == (f"note: there is a class '{alike}' as well; if that was meant, remove '{name}'\n" if alike else "")
-
-
-def assert_rows_are_missing(process, *words):
-    """Answers to the others are there all the same."""
-    assert process.returncode == 3 and process.stderr.count("\n") == 1 and process.stdout != ""
-    for word in words:
-        assert word in process.stderr, process.stderr
-
-
-def test_predict_goes_past_what_cannot_be_read(deepvoro, fit, pictures, tmp_path):
-    file = fit()
-    text = tmp_path / "notes.txt"
-    text.write_text("no picture")
-    query, other = pictures / "query/ant/0.png", pictures / "query/bee/0.png"
-    wanted = deepvoro("predict", file, query, other).stdout.splitlines()
-    process = deepvoro("predict", file, text, query, text, other, text)
-    assert_rows_are_missing(process, "3 of 5 pictures", "--skip-bad")
-    header, *rows = csv.reader(io.StringIO(process.stdout))
-    assert header == ["file", "class", "nearest", *SHOTS, "error"]
-    assert [row[0] for row in rows] == list(map(str, [text, query, text, other, text]))
-    for row in rows[::2]:
-        assert row[1:-1] == [""] * (len(header) - 2) and "is not a picture of a known kind" in row[-1]
-    assert [",".join(row) for row in rows[1::2]] == wanted[1:]
-    listed = json.loads(deepvoro("predict", file, text, query, "--json").stdout)
-    assert set(listed[0]) == {"file", "error"} and listed[1]["class"] == "ant"
-    process = deepvoro("predict", file, text)
-    assert_rows_are_missing(process, "1 of 1 pictures")
-    assert len(process.stdout.splitlines()) == 2
-    assert len(json.loads(deepvoro("predict", file, text, "--json").stdout)) == 1
-    process = deepvoro("predict", file, text, query, "--skip-bad")
-    assert "skipped" in process.stderr and answers(process) == [[str(query), "ant"]]
-    for flags in ((), ("--skip-bad",)):
-        process = deepvoro("predict", file, query, tmp_path / "nowhere.jpg", *flags)
-        assert_one_line(process, 3, "nowhere.jpg: there is no such file")
-        assert process.stdout == ""
-
-
-@pytest.mark.parametrize("ending", ["heic", "HEIF", "avif"])
-def test_formats_of_telephones_are_not_passed_over(deepvoro, fit, pictures, tmp_path, ending):
-    shutil.copytree(pictures / "query", tmp_path / "query")
-    (tmp_path / f"query/ant/photo.{ending}").write_bytes(b"\0\0\0\x18ftypheic")
-    process = deepvoro("predict", fit(), tmp_path / "query")
-    assert_rows_are_missing(process, "1 of 10 pictures")
-    [reason] = [row[-1] for row in csv.reader(io.StringIO(process.stdout)) if row[0].endswith(f"photo.{ending}")]
-    assert "is a damaged HEIF file" in reason
-
-
-def test_rows_come_while_others_are_looked_at(fit, pictures, tmp_path):
-    """Nobody reads more than the first row for a while, and a pipe holds few: the last picture cannot be looked at before it is gone."""
-    files = [tmp_path / f"{i:03}-{'x' * 100}.png" for i in range(400)]
-    for file in files:
-        shutil.copy(pictures / "query/ant/0.png", file)
-    with subprocess.Popen([PROGRAM, "predict", fit("--views", "1"), *files, "--threads", "1"], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, bufsize=0) as process:
-        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
-        header = b""
-        while header.count(b"\n") < 2:
-            header += process.stdout.read(1)
-        files[-1].unlink()
-        rest = process.stdout.read().decode().splitlines()
-    assert process.returncode == 3 and len(rest) == 399
-    assert rest[0].startswith(f"{files[1]},ant,") and rest[-1].startswith(f"{files[-1]},,,") and "No such file" in rest[-1]
-
-
-def test_a_picture_on_the_standard_input(deepvoro, fit, pictures):
-    file = fit()
-    query = pictures / "query/cat/1.png"
-    given = subprocess.run([PROGRAM, "predict", file, "--stdin-picture"], input=query.read_bytes(), capture_output=True)
-    assert given.returncode == 0, given.stderr
-    wanted = deepvoro("predict", file, query).stdout
-    assert given.stdout.decode().replace("standard input", str(query)) == wanted
-    assert_one_line(deepvoro("predict", file, query, "--stdin-picture"), 2, "--stdin-picture")
-    assert_one_line(deepvoro("predict", file), 2, "QUERY")
-
-
-def test_the_most_probable_classes(deepvoro, fit, pictures):
-    file = fit()
-    wanted = json.loads(deepvoro("predict", file, pictures / "query", "--json").stdout)
-    found = json.loads(deepvoro("predict", file, pictures / "query", "--json", "--top", 2).stdout)
-    rows = list(csv.DictReader(io.StringIO(deepvoro("predict", file, pictures / "query", "--top", 2).stdout)))
-    for full, short, row in zip(wanted, found, rows):
-        top = sorted(full["probabilities"].items(), key=lambda item: -item[1])[:2]
-        assert [(one["class"], one["probability"]) for one in short["top"]] == top and "probabilities" not in short
-        assert [(row[f"class_{i}"], row[f"probability_{i}"]) for i in (1, 2)] == [(name, f"{value:.6g}") for name, value in top]
-    assert_one_line(deepvoro("predict", file, pictures / "query", "--top", 0), 2, "--top")
-
-
-def test_a_picture_in_the_place_of_the_classifier(deepvoro, fit, pictures):
-    process = deepvoro("predict", pictures / "query/ant/0.png", fit())
-    assert_one_line(process, 2, "the classifier comes first")
-
-
-def test_a_classifier_is_not_replaced_by_chance(deepvoro, fit, pictures, model):
-    file = fit()
-    before = file.read_bytes()
-    command = ("fit", pictures / "query", "--backbone", model, "-o", file)
-    assert_one_line(deepvoro(*command), 2, "--force", "is there already")
-    assert file.read_bytes() == before
-    process = deepvoro(*command, "--force", "--json")
-    assert process.returncode == 0 and file.read_bytes() != before
-    about = json.loads(process.stdout)
-    assert [(one["name"], one["pictures"]) for one in about["classes"]] == [(name, 3) for name in SHOTS]
-    assert about == json.loads(deepvoro("info", file, "--json").stdout)
-
-
-def test_info(deepvoro, fit):
-    file = fit()
-    text = deepvoro("info", file, "--pictures").stdout
-    assert "3 classes, 7 pictures" in text and "     4  bee\n" in text and "        bee/2.png\n" in text
-    about = json.loads(deepvoro("info", file, "--pictures", "--json").stdout)
-    assert about["method"] == "ridge-vd" and about["dim"] == read(file)[0]["dim"]
-    assert [one["names"] for one in about["classes"]] == [[f"{i}.png" for i in range(n)] for n in SHOTS.values()]
-    assert_one_line(deepvoro("info", file.parent), 3, str(file.parent))
-
-
-def test_classes_and_pictures_can_be_removed_and_renamed(deepvoro, fit, pictures, tmp_path):
-    part = tmp_path / "part"
-    shutil.copytree(pictures / "support", part)
-    shutil.rmtree(part / "ant")
-    (part / "bee/1.png").unlink()
-    (part / "bee/3.png").unlink()
-    (part / "cat").rename(part / "Felis")
-    wanted = fit(support=part, name="wanted").read_bytes()
-    file = fit()
-    process = deepvoro("remove", file, "bee/3.png", "ant", "bee/1.png")
-    assert process.returncode == 0 and "removed 3 pictures\n" in process.stdout
-    assert deepvoro("rename", file, "cat", "Felis").returncode == 0
-    assert file.read_bytes() == wanted
-    for arguments, words in ((("remove", file, "bee/9.png"), ("bee", "9.png")), (("remove", file, "be"), ("did you mean 'bee'",)),
-                             (("rename", file, "bee", "Felis"), ("Felis", "already")), (("rename", file, "dog", "cat"), ("dog",)),
-                             (("remove", file, "bee", "Felis"), ("no class would be left",)),
-                             (("rename", file, "bee", "unknown"), ("unknown",))):
-        assert_one_line(deepvoro(*arguments), 3, *words)
-    assert file.read_bytes() == wanted
-
-
-def test_counting_right_answers(deepvoro, fit, pictures, tmp_path):
-    shutil.copytree(pictures / "query", tmp_path / "query")
-    file = fit()
-    shutil.move(tmp_path / "query/ant/0.png", tmp_path / "query/bee/moved.png")  # so one is wrong
-    only(pictures / "query/cat", tmp_path / "strangers").joinpath("cat").rename(tmp_path / "query/dog")
-    about = json.loads(deepvoro("test", file, tmp_path / "query", "--json").stdout)
-    assert (about["accuracy"]["count"], about["accuracy"]["of"]) == (8, 9)
-    low, high = about["accuracy"]["interval95"]
-    assert (low, high) == pytest.approx((56.50, 98.01), abs=0.01)  # Wilson's, by hand
-    assert about["classes"] == ["ant", "bee", "cat", "dog"] and about["known_classes"] == 3
-    assert about["confusion"] == [[2, 0, 0], [1, 3, 0], [0, 0, 3], [0, 0, 3]]
-    assert about["strangers_found"]["of"] == 3 and len(about["answers"]) == 12
-    predicted = {row["file"]: row for row in json.loads(deepvoro("predict", file, tmp_path / "query", "--reject", "--json").stdout)}
-    kept = sum(row["class"] != "unknown" for name, row in predicted.items() if "/dog/" not in name)
-    assert about["known_kept"]["count"] == kept
-    text = deepvoro("test", file, tmp_path / "query").stdout
-    assert "right: 8 of 9, 88.9 % (56.5 to 98.0" in text and "bee/moved.png was taken for ant" in text
-
-
-def test_folders_that_are_not_what_they_seem_are_told(deepvoro, fit, pictures, model, tmp_path):
-    nested = tmp_path / "nested"
-    shutil.copytree(pictures / "support", nested / "train")
-    shutil.copytree(pictures / "query", nested / "test")
-    shutil.copy(pictures / "query/ant/0.png", nested / "loose.png")
-    shutil.copy(pictures / "support/ant/0.png", nested / "train/bee/again.png")
-    command = ("fit", nested, "--backbone", model, "--force", "--out", tmp_path / "nested.dv")
-    process = deepvoro(*command)
-    assert process.returncode == 0, process.stderr
-    notes = process.stderr.splitlines()
-    assert all(note.startswith("note: ") for note in notes) and len(notes) == 2
-    assert "class 'test'" in notes[0] and "(ant, bee, cat)" in notes[0] and "--leaves" in notes[0]
-    assert "1 picture beside" in notes[1] and "loose.png" in notes[1]
-    process = deepvoro(*command, "--leaves")
-    assert process.returncode == 0, process.stderr
-    assert [c["name"] for c in read(tmp_path / "nested.dv")[0]["classes"]] == [
-        f"{part}/{name}" for part in ("test", "train") for name in SHOTS]
-    assert "train/ant/0.png and train/bee/again.png are the same picture" in process.stderr
-    shutil.rmtree(nested / "test")
-    assert deepvoro(*command, "--leaves").returncode == 0
-    assert [c["name"] for c in read(tmp_path / "nested.dv")[0]["classes"]] == list(SHOTS)
-    (nested / "train/all").symlink_to(nested / "train")
-    process = deepvoro("fit", nested / "train", "--backbone", model, "--out", tmp_path / "link.dv")
-    assert_one_line(process, 3, "train/all", "is a link to a folder that holds it")
-
-
 def test_another_backbone_is_refused(deepvoro, fit, pictures, tmp_path):
     moved = tmp_path / "moved.safetensors"
     mine, _ = make_model(tmp_path / "mine.safetensors", seed=2)
@@ -433,45 +153,6 @@ def test_another_backbone_is_refused(deepvoro, fit, pictures, tmp_path):
     assert file.read_bytes() == before
 
 
-def test_bad_pictures_are_named_or_skipped(deepvoro, fit, pictures, model, tmp_path):
-    damaged = tmp_path / "damaged"
-    shutil.copytree(pictures / "support", damaged)
-    (damaged / "bee/1.png").write_bytes(b"no picture")
-    out = tmp_path / "damaged.dv"
-    command = ("fit", damaged, "--backbone", model, "--out", out)
-    process = deepvoro(*command)
-    assert process.returncode == 3 and process.stderr.count("\n") == 1
-    assert "bee/1.png" in process.stderr and "--skip-bad" in process.stderr and not out.exists()
-    process = deepvoro(*command, "--skip-bad")
-    assert process.returncode == 0 and "skipped" in process.stderr and "bee/1.png" in process.stderr
-    assert [len(c["samples"]) for c in read(out)[0]["classes"]] == [1, 3, 2]
-    process = deepvoro("predict", out, damaged / "bee", "--skip-bad")
-    assert len(answers(process)) == 3 and "1.png" in process.stderr
-    before = out.read_bytes()
-    for arguments in (("dog", damaged / "bee/1.png", "--skip-bad"), ("dog", tmp_path / "absent.png")):
-        process = deepvoro("add", out, *arguments)
-        assert process.returncode == 3
-    (damaged / "ant/0.png").write_bytes(b"")
-    assert "ant" in deepvoro(*command, "--skip-bad", "--force").stderr.splitlines()[-1]
-    assert out.read_bytes() == before
-
-
-def test_names_that_stand_for_no_picture_are_told(deepvoro, fit, pictures, tmp_path):
-    file = fit()
-    before = file.read_bytes()
-    (tmp_path / "empty/within").mkdir(parents=True)
-    (tmp_path / "empty/notes.txt").write_text("no picture")
-    for query, words in (
-        (f"{tmp_path}/nothing/*.jpg", ("nothing/*.jpg: no file", "extension")),
-        (f"{pictures}/query/ant/[7-9].png", ("[7-9].png: no file",)),
-        (tmp_path / "empty", ("empty: contains no pictures", ".jpg")),
-    ):
-        for command in (("predict", file), ("predict", file, pictures / "query"), ("add", file, "dog")):
-            assert_one_line(deepvoro(*command, query, "--skip-bad"), 3, *words)
-    assert_one_line(deepvoro("predict", file, "-"), 3, "no pictures", "standard input")
-    assert file.read_bytes() == before
-
-
 def test_device(deepvoro, fit, pictures, model, tmp_path):
     file = fit("--device", "cpu")
     assert file.read_bytes() == fit(name="default").read_bytes()
@@ -482,67 +163,6 @@ def test_device(deepvoro, fit, pictures, model, tmp_path):
         assert_one_line(deepvoro(*command, "--device", "abacus"), 2, "--device", "abacus", "cpu", "cuda")
         if not torch.cuda.is_available():
             assert_one_line(deepvoro(*command, "--device", "cuda"), 2, "--device cuda", "--device cpu")
-
-
-def test_loading_is_shown_and_can_be_stopped(fit, pictures, model, tmp_path):
-    file = fit()
-    before = file.read_bytes()
-    query = pictures / "query/ant/2.png"
-    out = tmp_path / "stopped.dv"
-    commands = [("fit", pictures / "support", "--backbone", model, "--views", 64, "--out", out), ("predict", file, query),
-                ("add", file, "dog", query), ("explain", file, query)]
-    for command in commands:
-        code, shown = run_on_terminal([PROGRAM, *command], ctrl_c_at=f"loading {model.name} ...")
-        assert code == -signal.SIGINT
-        assert shown.endswith("\r\033[Kdeepvoro: stopped; nothing was written\r\n")
-    assert not out.exists() and file.read_bytes() == before
-    code, shown = run_on_terminal([PROGRAM, *commands[1]])
-    assert code == 0 and shown.startswith(f"loading {model.name} ...\r\033[K") and shown.endswith("\r\033[K")
-
-
-def test_wrong_classes_are_told(deepvoro, fit, pictures, model, tmp_path):
-    file = fit()
-    before = file.read_bytes()
-    query = pictures / "query/ant/2.png"
-    assert_one_line(deepvoro("add", file, "Bee", query), 3, "'Bee'", "'bee'", "case")
-    (tmp_path / "empty").mkdir()
-    assert_one_line(deepvoro("add", file, "dog", tmp_path / "empty"), 3, "empty", "no pictures")
-    clash = tmp_path / "clash"
-    for name in ("bee", "Bee"):
-        shutil.copytree(pictures / "support/bee", clash / name)
-    out = tmp_path / "no.dv"
-    process = deepvoro("fit", clash, "--backbone", model, "--out", out)
-    assert process.returncode == 3 and "'Bee'" in process.stderr and "case" in process.stderr
-    listed = tmp_path / "twice.json"
-    names = [str(path) for path in sorted((pictures / "support/bee").iterdir())]
-    for labels, word in (([0, 1, 0, 1], "'bee'"), ([0, 0, 0, 0], "0.png")):
-        images = names if word == "'bee'" else names[:1] * 4
-        label_names = ["bee", "bee"] if word == "'bee'" else ["bee"]
-        listed.write_text(json.dumps({"label_names": label_names, "image_names": images, "image_labels": labels}))
-        process = deepvoro("fit", listed, "--backbone", model, "--out", out)
-        assert process.returncode == 3 and word in process.stderr and "twice" in process.stderr
-    (clash / "Bee").rename(clash / "wasp")
-    for picture in (clash / "wasp").iterdir():
-        picture.unlink()
-    assert_one_line(deepvoro("fit", clash, "--backbone", model, "--out", out), 3, "wasp", "no pictures")
-    assert not out.exists()
-    assert file.read_bytes() == before
-
-
-def test_file_names_identify_pictures(deepvoro, fit, pictures):
-    file = fit()
-    before = file.read_bytes()
-    for again in (pictures / "query/bee/1.png", pictures / "query/bee", f"{pictures}/query/bee/*.png"):
-        assert_one_line(deepvoro("add", file, "bee", again), 3, "'bee'", ".png' twice", "rename")
-        assert file.read_bytes() == before
-    told = " ".join(deepvoro("add", "--help").stdout.split())
-    assert "goes by its file name" in told and "another one of that name, nothing is added" in told
-    # What is there already, with the same pixels, may come again: a command can be repeated.
-    process = deepvoro("add", file, "bee", pictures / "support/bee")
-    assert process.returncode == 0 and "had these pictures already; nothing changed" in process.stdout
-    assert file.read_bytes() == before
-    # Below a folder the path is the name.
-    assert deepvoro("add", file, "bee", pictures / "query").returncode == 0
 
 
 def test_explanation_says_who_voted_and_what_is_near(deepvoro, fit, pictures):

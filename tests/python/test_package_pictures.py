@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 pytest.importorskip("torch", reason="apt-get install python3-torch")
-from test_classifier_pictures import fit, fitted, model, pictures  # noqa: E402, F401
+from picture_fixtures import fit, fitted, model, pictures  # noqa: E402, F401
 
 
 @pytest.fixture
@@ -184,21 +184,73 @@ def test_threads_of_python_share_a_classifier(file, pictures):  # noqa: F811
     assert found == [expected] * len(found)
 
 
-def test_bad_pictures_are_errors_or_skipped(file, pictures, tmp_path):  # noqa: F811
+def test_bad_pictures_have_answers_that_say_why(file, pictures, tmp_path):  # noqa: F811
     classifier = deepvoro.Classifier.load(file)
     good = queries(pictures)[0]
+    [expected] = classifier.predict(good)
     (tmp_path / "bad.png").write_bytes(b"no picture")
-    for bad, word in ((tmp_path / "bad.png", "bad.png"), (b"no picture", "is not a picture of a known kind")):
-        with pytest.raises(deepvoro.Error, match=word) as raised:
-            classifier.predict([good, bad])
-        assert raised.value.code == "bad_picture"
-        with pytest.warns(UserWarning, match="skipped .*is not a picture of a known kind"):
-            answers = classifier.predict([bad, good, bad], skip_bad=True)
-        assert [answers[0], answers[2]] == [None, None] and answers[1] == classifier.predict(good)[0]
+    bad, missing = tmp_path / "bad.png", tmp_path / "missing.png"
+    for wrong, reason in ((bad, "is not a picture of a known kind"), (b"no picture", "is not a picture of a known kind"),
+                          (missing, "there is no such file")):
+        with pytest.warns(UserWarning, match="2 of 3 pictures cannot be read"):
+            answers = classifier.predict([wrong, good, wrong])
+        assert answers[1] == expected and answers[1].error is None
+        for answer in answers[::2]:
+            assert answer.error.startswith(reason) and answer.label is None and answer.nearest is None
+            assert answer.probabilities == {} and np.isnan(answer.probability) and reason in repr(answer)
+        told = []
+        with pytest.warns(UserWarning, match="1 of 2"):
+            assert classifier.predict([good, wrong], told.append) == []
+        assert [answer.error is None for answer in told] == [True, False]
+        with pytest.warns(UserWarning, match=f"skipped .*{reason}"):
+            assert classifier.predict([wrong, good, wrong], skip_bad=True) == [expected]
         with pytest.raises(ValueError, match="none of the pictures"):
-            classifier.predict([bad], skip_bad=True)
-    with pytest.raises(ValueError, match="no such file"):
-        classifier.predict(tmp_path / "absent.png")
+            classifier.predict([wrong], skip_bad=True)
+    with pytest.warns(UserWarning, match="1 of 1"):
+        assert classifier.predict(missing)[0].picture == str(missing)
+    assert classifier.predict([]) == []
+    with pytest.raises(deepvoro.Error, match="bad.png") as raised:
+        classifier.add("ant", bad)
+    assert raised.value.code == "bad_picture"
+
+
+def test_what_may_not_be_meant_is_warned_of(model, pictures, tmp_path):  # noqa: F811
+    nested = tmp_path / "nested"
+    shutil.copytree(pictures / "support", nested / "home")
+    with pytest.warns(UserWarning, match="class 'home' has pictures in folders within its own .*`leaves`"):
+        classifier = deepvoro.Classifier.fit(nested, views=1, backbone=model)
+    assert classifier.classes == ["home"]
+    assert deepvoro.Classifier.fit(nested, leaves=True, views=1, backbone=model).classes == ["ant", "bee", "cat"]
+    with pytest.warns(UserWarning, match="from 3 folders within"):
+        classifier.add("away", pictures / "query")
+
+
+def test_looking_into_a_classifier_and_testing_it(program_of, file, pictures):  # noqa: F811
+    classifier = deepvoro.Classifier.load(file)
+    assert classifier.info() == json.loads(program_of("info", file, "--pictures", "--json").stdout)
+    assert classifier.test(pictures / "query") == json.loads(program_of("test", file, pictures / "query", "--json").stdout)
+
+
+def test_removing_and_renaming(file, tmp_path):
+    classifier = deepvoro.Classifier.load(file)
+    assert classifier.remove("ant", "bee/1.png").pictures == {"bee": ["0.png", "2.png", "3.png"], "cat": ["0.png", "1.png"]}
+    with pytest.raises(ValueError, match="no class '1.png'"):
+        classifier.remove("bee", "1.png")
+    with pytest.raises(ValueError, match="'bee/2.png' is a picture of class 'bee'"):
+        classifier.rename("cat", "bee/2.png")
+    assert classifier.rename("cat", "Felis/catus").remove("Felis/catus/0.png").pictures["Felis/catus"] == ["1.png"]
+
+
+def test_saving_replaces_nothing_but_classifiers(file, tmp_path):
+    classifier = deepvoro.Classifier.load(file)
+    mine = tmp_path / "mine.txt"
+    mine.write_text("mine")
+    with pytest.raises(ValueError, match="is not a classifier; force=True"):
+        classifier.save(mine)
+    assert mine.read_text() == "mine"
+    classifier.save(mine, force=True)
+    classifier.save(mine)
+    assert mine.read_bytes() == file.read_bytes()
 
 
 @pytest.mark.parametrize(("wrong", "error", "word"), [
@@ -265,7 +317,7 @@ def test_the_network_warns_of_what_it_has_never_seen(pictures):  # noqa: F811
 
 
 def test_help_reads_well():
-    for name in ("fit", "load", "save", "add", "remove", "predict", "explain"):
+    for name in ("fit", "load", "save", "add", "remove", "rename", "predict", "test", "info", "explain"):
         method = getattr(deepvoro.Classifier, name)
         assert inspect.getdoc(method) and inspect.getdoc(method)[0].isupper(), name
         hints = [p.annotation for n, p in inspect.signature(method).parameters.items() if n not in ("self", "cls")]

@@ -143,6 +143,7 @@ def test_fit_says_that_logistic_regression_decides(deepvoro, tmp_path):
     store = write_store(tmp_path / "store", {"novel": (labels, {VIEWS[0]: X})}, {"novel": [f"digit-{k}" for k in range(10)]})
     done = deepvoro("fit", store, "--out", tmp_path / "digits.dv")
     assert done.returncode == 0 and "logistic regression decides" in done.stdout
+    assert json.loads(deepvoro("info", tmp_path / "digits.dv", "--json").stdout)["decides"] == "logistic regression"
     answers = json.loads(deepvoro("predict", tmp_path / "digits.dv", store, "--json").stdout)
     tensors, metadata = safetensors.read(tmp_path / "digits.dv")
     assert json.loads(metadata["deepvoro"])["calibration"]["ridge_vd"]["logistic"]

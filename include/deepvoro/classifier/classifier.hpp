@@ -108,6 +108,8 @@ class DEEPVORO_API Classifier {
   // bit. What is damaged or of another kind is a data error.
   [[nodiscard]] static Classifier load(const std::filesystem::path& file);
   void save(const std::filesystem::path& file) const;
+  // Whether a file begins as such a file does; one that is missing does not.
+  [[nodiscard]] static bool is_classifier(const std::filesystem::path& file);
 
   // As if these samples had been there from the beginning: further classes, or more of known ones.
   [[nodiscard]] Classifier with(const NamedSamples& samples, unsigned threads = 1) const;
@@ -117,14 +119,12 @@ class DEEPVORO_API Classifier {
   // One class of a store.
   [[nodiscard]] Classifier with(const FeatureStore& store, const std::string& class_name,
                                 const std::string& split = {}, unsigned threads = 1) const;
-  // As if these classes, or these samples of a class, had never been there.
-  [[nodiscard]] Classifier without(const std::string& class_name, unsigned threads = 1) const;
-  [[nodiscard]] Classifier without(std::span<const std::string> class_names,
-                                   unsigned threads = 1) const;
-  [[nodiscard]] Classifier without_samples(const std::string& class_name,
-                                           std::span<const std::string> names,
-                                           unsigned threads = 1) const;
-  // As if the class had had another name from the beginning.
+  // As if these had never been there: each is a class, or CLASS/NAME for one sample of a class. A
+  // class without samples is gone.
+  [[nodiscard]] Classifier without(const std::string& what, unsigned threads = 1) const;
+  [[nodiscard]] Classifier without(std::span<const std::string> what, unsigned threads = 1) const;
+  // As if the class had had another name from the beginning; not one that CLASS/NAME means a sample
+  // by.
   [[nodiscard]] Classifier renamed(const std::string& class_name, const std::string& to,
                                    unsigned threads = 1) const;
 
@@ -175,6 +175,8 @@ class DEEPVORO_API Classifier {
                                       std::shared_ptr<NetworkSlot> networks, unsigned threads);
 
   [[nodiscard]] std::size_t label_of(const std::string& class_name) const;
+  // Nothing where no class begins it; a data error where the class has no such sample.
+  [[nodiscard]] std::optional<std::size_t> sample_named(const std::string& class_and_name) const;
   // Samples for which `is_kept` is not 0.
   [[nodiscard]] Classifier with_only(const std::vector<char>& is_kept, unsigned threads) const;
   [[nodiscard]] Classifier refitted(const NamedSamples& samples, unsigned threads) const;

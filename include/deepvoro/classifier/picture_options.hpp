@@ -31,12 +31,13 @@ struct LookedAt {
 // What is told while pictures are looked at, on the calling thread and in this order. Each may be
 // left out.
 struct PictureEvents {
-  // What a person may not have meant about a collection (LabelledPictures::notes).
+  // What a person may not have meant: of a collection (LabelledPictures::notes), or, at the end, of
+  // pictures that are added.
   std::function<void(const std::string& note)> noticed = {};
   std::function<void(const std::string& backbone)> loading = {};  // a network, which takes seconds
   std::function<void(const BackboneChoice& backbone, std::size_t views)> loaded = {};
   Progress progress = {};
-  // One that is skipped (`skip_bad`), in its place among the answers.
+  // One that is skipped (`skip_bad`), in its place among the answers, and why; without its name.
   std::function<void(std::size_t picture, const std::string& reason)> skipped = {};
   std::function<void(const LookedAt& result)> looked = {};
 };

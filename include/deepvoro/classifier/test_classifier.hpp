@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +57,11 @@ struct DEEPVORO_API ClassifierTest {
   // [classes][known_classes]: pictures of a class by the class that they were assigned to.
   [[nodiscard]] std::vector<std::vector<std::size_t>> confusion() const;
 };
+
+// What to tell a person who tests with classes that the classifier does not know; nothing where it
+// knows them all.
+[[nodiscard]] DEEPVORO_API std::optional<std::string> note_on_strangers(
+    const Classifier& classifier, std::span<const std::string> classes);
 
 [[nodiscard]] DEEPVORO_API ClassifierTest test_classifier(const Classifier& classifier,
                                                           const LabelledPictures& pictures,
