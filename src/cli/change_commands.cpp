@@ -122,7 +122,29 @@ struct RemoveCommand {
   unsigned threads = available_threads();
 
   void run();
+
+ private:
+  void print_removed(const Classifier& before, const Classifier& after) const;
 };
+
+// A class goes with the last of its pictures, which may not have been meant.
+void RemoveCommand::print_removed(const Classifier& before, const Classifier& after) const {
+  std::size_t single = before.labels().size() - after.labels().size();
+  std::string gone;
+  for (std::size_t k = 0; k < before.classes().size(); ++k) {
+    const std::string& name = before.classes()[k];
+    if (std::ranges::count(after.classes(), name) > 0) continue;
+    const auto pictures = static_cast<std::size_t>(std::ranges::count(before.labels(), k));
+    if (std::ranges::count(what, name) > 0) {
+      fmt::print("removed class {} with its {}\n", name, counted(pictures, "picture"));
+      single -= pictures;
+    } else {
+      gone += fmt::format("class {} has no pictures left and is gone\n", name);
+    }
+  }
+  if (single > 0) fmt::print("removed {}\n", counted(single, "picture"));
+  fmt::print("{}", gone);
+}
 
 void RemoveCommand::run() {
   const FileLock lock = locked(classifier);
@@ -134,11 +156,7 @@ void RemoveCommand::run() {
       check_has_class(classifier, fitted.classes(), word);
   const Classifier rest = fitted.without(what, threads);
   rest.save(classifier);
-  const std::size_t removed = fitted.labels().size() - rest.labels().size();
-  fmt::print("removed {}\n", counted(removed, "picture"));
-  for (const std::string& name : fitted.classes())
-    if (std::ranges::count(rest.classes(), name) == 0)
-      fmt::print("class {} has no pictures left and is gone\n", name);
+  print_removed(fitted, rest);
   print_summary(classifier, rest);
 }
 

@@ -142,14 +142,15 @@ struct InfoOptions {
 
 // A line of CSV for each row of each split: which, its class, and what it was made from.
 void print_rows(const FeatureStore& store) {
-  fmt::print("split,row,class,name\n");
+  std::string text = "split,row,class,name\n";  // printed when nothing can go wrong any more
   for (const auto& [name, split] : store.splits()) {
     const std::vector<std::size_t> labels = store.labels(name);
     const std::vector<std::string> names = row_names(store, name);
     for (std::size_t row = 0; row < labels.size(); ++row)
-      fmt::print("{},{},{},{}\n", name, row, csv_field(split.classes[labels[row]]),
-                 names.empty() ? "" : csv_field(names[row]));
+      text += fmt::format("{},{},{},{}\n", name, row, csv_field(split.classes[labels[row]]),
+                          names.empty() ? "" : csv_field(names[row]));
   }
+  fmt::print("{}", text);
 }
 
 json class_json(const ClassSize& size) {

@@ -333,7 +333,7 @@ def test_class_that_would_be_mistaken_for_none_is_refused(deepvoro, tmp_path, na
 
 def test_file_of_another_kind_is_called_no_classifier(deepvoro, queries, tmp_path):
     (tmp_path / "notes.dv").write_text("not a classifier at all, but some text that is long enough")
-    assert_one_line(deepvoro("predict", tmp_path / "notes.dv", queries[1]), 3, "notes.dv", "is it a classifier made by 'deepvoro fit'?")
+    assert_one_line(deepvoro("predict", tmp_path / "notes.dv", queries[1]), 3, "notes.dv", "is not a classifier; 'deepvoro fit' makes one")
 
 
 def test_damaged_files_are_refused(deepvoro, fit, queries, tmp_path):

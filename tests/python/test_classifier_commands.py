@@ -79,9 +79,11 @@ def test_classes_and_pictures_can_be_removed_and_renamed(deepvoro, fit, pictures
     wanted = fit(support=part, name="wanted").read_bytes()
     file = fit()
     process = deepvoro("remove", file, "bee/3.png", "ant", "bee/1.png")
-    assert process.returncode == 0 and "removed 3 pictures\nclass ant has no pictures left and is gone\n" in process.stdout
+    assert process.returncode == 0 and process.stdout.startswith("removed class ant with its 1 picture\nremoved 2 pictures\n")
     assert deepvoro("rename", file, "cat", "Felis").returncode == 0
     assert file.read_bytes() == wanted
+    process = deepvoro("remove", fit(name="last"), "ant/0.png")
+    assert process.stdout.startswith("removed 1 picture\nclass ant has no pictures left and is gone\n")
     for arguments, words in ((("remove", file, "bee/9.png"), ("bee", "9.png")), (("remove", file, "be"), ("did you mean 'bee'",)),
                              (("rename", file, "bee", "Felis"), ("Felis", "already")), (("rename", file, "dog", "cat"), ("dog",)),
                              (("remove", file, "bee", "Felis"), ("no class would be left",)),
