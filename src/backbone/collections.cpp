@@ -22,7 +22,7 @@ std::map<std::string, fs::path> split_collections(const fs::path& pictures) {
   return found;
 }
 
-PictureCollection open_collection(const fs::path& path) {
+PictureCollection open_collection(const fs::path& path, ClassFolders folders) {
   std::error_code unreadable;
   bool has_pictures = false;
   bool has_folders = false;
@@ -32,7 +32,7 @@ PictureCollection open_collection(const fs::path& path) {
     has_pictures = has_pictures || has_picture_name(entry.path());
   }
   return has_pictures && !has_folders ? PictureCollection::open_unlabelled(path)
-                                      : PictureCollection::open(path);
+                                      : PictureCollection::open(path, folders);
 }
 
 }  // namespace deepvoro

@@ -15,6 +15,7 @@ namespace deepvoro {
     const std::filesystem::path& pictures);
 
 // A folder that has pictures and no folders holds pictures of one class, "unlabelled".
-[[nodiscard]] PictureCollection open_collection(const std::filesystem::path& path);
+[[nodiscard]] PictureCollection open_collection(const std::filesystem::path& path,
+                                                ClassFolders folders);
 
 }  // namespace deepvoro

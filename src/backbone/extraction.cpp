@@ -46,8 +46,9 @@ struct BadPicture {
 // The pictures of one split that can be used.
 class SplitPictures {
  public:
-  SplitPictures(const fs::path& collection, std::atomic<std::int64_t>& cache_bytes_left)
-      : collection_(open_collection(collection)),
+  SplitPictures(const fs::path& collection, ClassFolders folders,
+                std::atomic<std::int64_t>& cache_bytes_left)
+      : collection_(open_collection(collection, folders)),
         cache_(collection_.size()),
         cache_bytes_left_(cache_bytes_left) {
     for (std::size_t i = 0; i < collection_.size(); ++i) usable_.push_back(i);
@@ -160,7 +161,7 @@ class Extractor {
         progress_(progress) {
     if (request.batch == 0) throw usage_error("a batch needs at least one picture");
     for (const auto& [split, path] : collections_of(request))
-      splits_.try_emplace(split, path, cache_bytes_left_);
+      splits_.try_emplace(split, path, request.folders, cache_bytes_left_);
   }
 
   ExtractionResult run() {

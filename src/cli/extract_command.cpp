@@ -12,6 +12,7 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "episode_options.hpp"
+#include "flag_text.hpp"
 #include "onnxruntime_option.hpp"
 #include "progress_bar.hpp"
 #include "stopped_note.hpp"
@@ -66,7 +67,8 @@ void ExtractCommand::run() {
   note.reset();
   bar.reset();
 
-  for (const std::string& note : result.notes) fmt::print(stderr, "note: {}\n", as_text_line(note));
+  for (const std::string& noticed : result.notes)
+    fmt::print(stderr, "note: {}\n", with_flags(noticed));
   for (const std::string& skipped : result.skipped) fmt::print(stderr, "skipped {}\n", skipped);
   if (result.views_before > 0)
     fmt::print(stderr, "{} of {} views already existed\n", result.views_before,
@@ -117,6 +119,9 @@ void add_extract_command(CLI::App& program) {
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   add_onnxruntime_option(*app);
+  app->add_flag_callback(
+      "--leaves", [&request] { request.folders = ClassFolders::inner; },
+      "where folders have folders in them, every one that holds pictures is a class");
   app->add_flag("--skip-bad", request.skip_bad, "skip pictures that cannot be read");
   command->compute.threads = available_threads();
   app->add_option("--threads", command->compute.threads, "threads")

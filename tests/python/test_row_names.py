@@ -52,6 +52,17 @@ def test_rows_go_by_class_and_name(deepvoro, model, pictures, tmp_path):  # noqa
                                          ["cat", "cat/0.png"], ["cat", "cat/1.png"]]
 
 
+def test_inner_folders_are_told_or_classes(deepvoro, model, pictures, tmp_path):  # noqa: F811
+    shutil.copytree(pictures / "support", tmp_path / "nested/home")
+    command = ("extract", tmp_path / "nested", "--model", model, "--views", 1, "--out")
+    process = deepvoro(*command, tmp_path / "outer")
+    assert process.returncode == 0 and "--leaves makes every such folder a class" in process.stderr
+    assert {row[2] for row in rows_of(deepvoro, tmp_path / "outer")[1:]} == {"home"}
+    process = deepvoro(*command, tmp_path / "inner", "--leaves")
+    assert process.returncode == 0 and process.stderr == ""
+    assert [row[2:] for row in rows_of(deepvoro, tmp_path / "inner")[1:3]] == [["ant", "ant/0.png"], ["bee", "bee/0.png"]]
+
+
 def test_a_store_without_names_and_one_with_wrong_ones(deepvoro, make_store, tmp_path):
     store = tmp_path / "store"
     shutil.copytree(make_store(dim=4), store)

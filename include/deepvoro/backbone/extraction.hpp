@@ -8,6 +8,7 @@
 
 #include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/core/export.hpp"
+#include "deepvoro/picture/picture.hpp"
 #include "deepvoro/picture/view.hpp"
 
 namespace deepvoro {
@@ -23,6 +24,7 @@ struct Extraction {
   std::size_t batch = 64;
   unsigned threads = 1;
   bool skip_bad = false;  // leave out pictures that cannot be read
+  ClassFolders folders = ClassFolders::outer;
 };
 
 struct ExtractionResult {
