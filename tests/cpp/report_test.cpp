@@ -301,6 +301,32 @@ TEST_F(ReportTest, TheHeadlineOfMembersDependsOnTheCorrelation) {
       "Val tells which members are good for some methods and shots, not for all: r = 0.10 to 0.90");
 }
 
+TEST_F(ReportTest, AStarIsForMethodsAboveTheBaselinesAlone) {
+  json rows = json::array();
+  for (const char* store : {"birds", "fish"}) {
+    rows.push_back({store, "dc", 5, 30.0, 0.5, nullptr});
+    rows.push_back({store, "s2m2_r", 5, 32.0, 0.5, nullptr});
+    rows.push_back({store, "deepvoro", 5, 31.0, 0.5, 1e-9});
+    rows.push_back({store, "deepvoro++", 5, 32.1, 0.5, 0.3});
+    rows.push_back({store, "plda", 5, 33.0, 0.5, 1e-9});
+  }
+  json columns = json::array();
+  for (const char* name : {"store", "method", "shots", "accuracy", "ci95", "p_vs_best_baseline"})
+    columns.push_back({{"name", name}});
+  json document = study(json::array({{{"name", "table"}, {"columns", columns}, {"rows", rows}}}));
+  document["study"] = "cross-domain";
+  const std::string text =
+      report_tables({{file("cross-domain.json", document)}}, TableFormat::markdown);
+  EXPECT_NE(text.find("| 5 shots | birds | 30.00 ± 0.50 | 32.00 ± 0.50 | 31.00 ± 0.50 | "
+                      "*32.10 ± 0.50* | **33.00 ± 0.50**\\* |\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("| deepvoro | 31.00 ± 0.50 |\n| deepvoro++ | *32.10 ± 0.50* |\n"
+                      "| plda | **33.00 ± 0.50**\\* |\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST_F(ReportTest, SaysWhatItWasMadeOf) {
   write_file(folder_ / "a.json", study(json::array({small_table()})).dump());
   const ReportContents contents =

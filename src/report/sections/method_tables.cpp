@@ -52,10 +52,9 @@ ReportTable compared_table(const StudyRows& rows, const std::string& id, const s
       std::vector<TableCell>& cells = table.rows[at].cells;
       const double accuracy = of_shots.number(r, "accuracy");
       const auto ci95 = of_shots.maybe(r, "ci95");
-      const auto p = of_shots.maybe(r, "p_vs_best_baseline");
       cells[1 + width * s] = {.text = estimate_text(accuracy, ci95),
                               .values = {accuracy, ci95.value_or(NAN)},
-                              .starred = p && *p < kSignificant};
+                              .starred = beats_baselines(of_shots, r)};
       has_star |= cells[1 + width * s].starred;
       const PaperNumber* published = published_of(of_shots, r);
       if (published == nullptr) continue;

@@ -23,6 +23,16 @@ void emphasise_row(TableRow& row) {
 
 }  // namespace
 
+bool beats_baselines(const StudyRows& rows, std::size_t row) {
+  const auto p = rows.maybe(row, "p_vs_best_baseline");
+  if (!p || *p >= kSignificant) return false;
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    if (!rows.maybe(r, "p_vs_best_baseline") &&
+        rows.number(r, "accuracy") >= rows.number(row, "accuracy"))
+      return false;
+  return true;
+}
+
 ReportTable overview_table(const StudyRows& rows, const std::string& id, const std::string& title) {
   ReportTable table{.id = id,
                     .title = title,
@@ -41,24 +51,24 @@ ReportTable overview_table(const StudyRows& rows, const std::string& id, const s
           .starts_group = is_first && !table.rows.empty()};
       is_first = false;
       for (const std::string& method : methods) {
-        const StudyRows of_method = of_store.where("method", method);
-        if (of_method.size() == 0) {
+        std::size_t r = 0;
+        while (r < of_store.size() && of_store.text(r, "method") != method) ++r;
+        if (r == of_store.size()) {
           row.cells.push_back({.text = "–"});
           continue;
         }
-        const double accuracy = of_method.number(0, "accuracy");
-        const auto ci95 = of_method.maybe(0, "ci95");
-        const auto p = of_method.maybe(0, "p_vs_best_baseline");
+        const double accuracy = of_store.number(r, "accuracy");
+        const auto ci95 = of_store.maybe(r, "ci95");
         row.cells.push_back({.text = estimate_text(accuracy, ci95),
                              .values = {accuracy, ci95.value_or(NAN)},
-                             .starred = p && *p < kSignificant});
+                             .starred = beats_baselines(of_store, r)});
       }
       emphasise_row(row);
       table.rows.push_back(std::move(row));
     }
   }
   table.note =
-      "Accuracy in %, on the same episodes for all methods of a row. * differs from the better of "
+      "Accuracy in %, on the same episodes for all methods of a row. * above the better of "
       "dc "
       "and s2m2_r with p < 0.05 (paired t-test)";
   return table;

@@ -64,6 +64,9 @@ struct Statement {
 // A table of a study, its columns as they are.
 [[nodiscard]] ReportTable plain_table(const RecordedTable& table, const std::string& id);
 
+// Whether a method is above the best baseline of its store and shots, `rows`, and p says that this
+// is no accident. Baselines are the methods without a p.
+[[nodiscard]] bool beats_baselines(const StudyRows& rows, std::size_t row);
 // Methods side by side, a row for each store and number of shots.
 [[nodiscard]] ReportTable overview_table(const StudyRows& rows, const std::string& id,
                                          const std::string& title);
