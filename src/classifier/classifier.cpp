@@ -388,6 +388,13 @@ const Calibration& Classifier::calibration() const {
   return state_->calibration;
 }
 
+const NamedSamples& Classifier::samples() const {
+  return state_->support;
+}
+const ClassifierOptions& Classifier::options() const {
+  return state_->options;
+}
+
 std::vector<Prediction> Classifier::predict(std::span<const MatrixView<const float>> queries,
                                             unsigned threads) const {
   if (queries.size() != views().size())

@@ -7,6 +7,7 @@
 #include "folds.hpp"
 #include "heads/class_means.hpp"
 #include "point_logistic.hpp"
+#include "point_space.hpp"
 
 namespace deepvoro {
 namespace {
@@ -66,6 +67,15 @@ void score(const Fold& fold, const LabelledPoints& all, const Matrix<double>& pr
   }
 }
 
+ClassLikeness::Prior likeness_before(double exponent, const BackboneStatistics* statistics) {
+  if (statistics == nullptr) return {};
+  const auto place = std::ranges::find(kPointExponents, exponent) - kPointExponents.begin();
+  const auto& measured = statistics->likeness_deviations[static_cast<std::size_t>(place)];
+  if (!measured) return {};
+  constexpr double pairs = 10;
+  return {*measured, pairs};
+}
+
 }  // namespace
 
 LeftOut leave_out(const LabelledPoints& support, const ClassLikeness::Prior& prior,
@@ -123,6 +133,15 @@ LeftOut leave_out(const LabelledPoints& support, const ClassLikeness::Prior& pri
         scores, truth, best_temperature(scores, truth, {in_folds, 0}, kTemperatureRange));
   }
   return result;
+}
+
+LeftOut leave_out(const ViewedSamples& support, double exponent,
+                  const BackboneStatistics* statistics, unsigned threads) {
+  Matrix<double> points = represented(Representation(exponent), support.rows, threads);
+  PointSpace(exponent, statistics).fit(points, support.labels, support.classes);
+  const std::vector<const double*> pointers = pointers_to(points);
+  return leave_out({pointers, support.labels, support.classes, points.cols()},
+                   likeness_before(exponent, statistics), threads);
 }
 
 }  // namespace deepvoro

@@ -5,7 +5,9 @@
 
 #include "class_likeness.hpp"
 #include "core/matrix.hpp"
+#include "deepvoro/classifier/backbone_statistics.hpp"
 #include "deepvoro/classifier/calibration.hpp"
+#include "deepvoro/ensemble/fitted.hpp"
 #include "geometry/ridge.hpp"
 
 namespace deepvoro {
@@ -32,5 +34,9 @@ inline constexpr TemperatureRange kTemperatureRange{0.02, 0.6};
 // every class has five samples, and logistic regression where every class has twenty.
 [[nodiscard]] LeftOut leave_out(const LabelledPoints& support, const ClassLikeness::Prior& prior,
                                 unsigned threads);
+
+// The same of samples in their views, as points of a PointSpace. `statistics` may be nullptr.
+[[nodiscard]] LeftOut leave_out(const ViewedSamples& support, double exponent,
+                                const BackboneStatistics* statistics, unsigned threads);
 
 }  // namespace deepvoro

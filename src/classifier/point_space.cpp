@@ -32,6 +32,12 @@ void represent(const Representation& representation, ViewRows views, std::size_t
 
 }  // namespace
 
+std::vector<const double*> pointers_to(const Matrix<double>& points) {
+  std::vector<const double*> pointers(points.rows());
+  for (std::size_t i = 0; i < pointers.size(); ++i) pointers[i] = points.row(i);
+  return pointers;
+}
+
 double center_share(std::size_t classes) {
   return static_cast<double>(classes) / (static_cast<double>(classes) + kHalfCentred);
 }

@@ -22,6 +22,9 @@ using ViewRows = std::span<const MatrixView<const float>>;
 [[nodiscard]] std::vector<double> represented(const Representation& representation, ViewRows views,
                                               std::size_t row);
 
+// The rows of a matrix of points.
+[[nodiscard]] std::vector<const double*> pointers_to(const Matrix<double>& points);
+
 // The part of the mean of so many classes that is taken off points.
 [[nodiscard]] double center_share(std::size_t classes);
 

@@ -39,21 +39,6 @@ void check_support(const ViewedSamples& support, const BackboneStatistics* stati
                                  statistics->dim(), dim));
 }
 
-std::vector<const double*> pointers_to(const Matrix<double>& points) {
-  std::vector<const double*> pointers(points.rows());
-  for (std::size_t i = 0; i < pointers.size(); ++i) pointers[i] = points.row(i);
-  return pointers;
-}
-
-ClassLikeness::Prior likeness_before(double exponent, const BackboneStatistics* statistics) {
-  if (statistics == nullptr) return {};
-  const auto place = std::ranges::find(kPointExponents, exponent) - kPointExponents.begin();
-  const auto& measured = statistics->likeness_deviations[static_cast<std::size_t>(place)];
-  if (!measured) return {};
-  constexpr double pairs = 10;
-  return {*measured, pairs};
-}
-
 // All that leaving out samples tells.
 struct Chosen {
   Calibration calibration;
@@ -68,11 +53,7 @@ Chosen chosen_by_leaving_out(const ViewedSamples& support, const BackboneStatist
   double cost_of_usual = 0;
   double least_cost = 0;
   for (const double exponent : kPointExponents) {
-    Matrix<double> points = represented(Representation(exponent), support.rows, threads);
-    PointSpace(exponent, statistics).fit(points, support.labels, support.classes);
-    const std::vector<const double*> pointers = pointers_to(points);
-    const LeftOut left_out = leave_out({pointers, support.labels, support.classes, points.cols()},
-                                       likeness_before(exponent, statistics), threads);
+    const LeftOut left_out = leave_out(support, exponent, statistics, threads);
     for (const LeftOutScores& one : left_out.ways) {
       const bool is_usual = !best.ridge_vd;
       if (is_usual) cost_of_usual = one.cost;

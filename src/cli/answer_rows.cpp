@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "classifier_text.hpp"
+#include "classifier/answer_json.hpp"
 #include "core/csv.hpp"
 
 namespace deepvoro {
@@ -54,16 +54,11 @@ void AnswerRows::add(const std::string& file, const Prediction& prediction) {
   const std::vector<std::size_t> shown =
       form_.top ? most_probable(prediction, *form_.top) : std::vector<std::size_t>();
   if (form_.as_json) {
-    ordered_json row{{"file", file},
-                     {"class", answer(prediction)},
-                     {"nearest", nearest},
-                     {"distance", prediction.distance},
-                     {"threshold", threshold_json(form_.threshold)}};
+    ordered_json row =
+        answer_json(classifier_, prediction, file, answer(prediction), form_.threshold);
     for (const std::size_t k : shown)
       row["top"].push_back({{"class", classes[k]}, {"probability", prediction.probabilities[k]}});
-    if (!form_.top)
-      for (std::size_t k = 0; k < classes.size(); ++k)
-        row["probabilities"][classes[k]] = prediction.probabilities[k];
+    if (!form_.top) row["probabilities"] = probabilities_json(classifier_, prediction);
     write(row.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
     return;
   }

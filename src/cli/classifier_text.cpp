@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
+#include "classifier/answer_json.hpp"
 #include "core/text.hpp"
 #include "deepvoro/classifier/describe.hpp"
 
@@ -130,14 +129,6 @@ std::string choice_text(const RidgeVoronoiChoice& choice) {
 }
 
 }  // namespace
-
-bool rejects(double threshold) {
-  return threshold < std::numeric_limits<double>::max();
-}
-
-nlohmann::ordered_json threshold_json(double threshold) {
-  return rejects(threshold) ? nlohmann::ordered_json(threshold) : nlohmann::ordered_json();
-}
 
 void print_summary(const std::string& file, const Classifier& classifier) {
   std::vector<std::size_t> shots(classifier.classes().size());

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "classifier/answer_json.hpp"
 #include "classifier_options.hpp"
-#include "classifier_text.hpp"
 #include "deepvoro/core/error.hpp"
 
 namespace deepvoro {

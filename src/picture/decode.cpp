@@ -30,32 +30,41 @@ bool is_any_of(std::string_view text, std::initializer_list<std::string_view> kn
 
 // A kind of file, told by how it begins.
 struct PictureFormat {
+  PictureKind kind;
   bool (*recognises)(EncodedBytes file);
   StoredBitmap (*decode)(EncodedBytes file, const std::string& name, const PictureLimits& limits);
 };
 
 constexpr std::array<PictureFormat, 7> kPictureFormats{{
-    {[](EncodedBytes file) { return text_in(file, 0, 3) == "\xFF\xD8\xFF"sv; }, decode_jpeg},
-    {[](EncodedBytes file) { return text_in(file, 0, 8) == "\x89PNG\r\n\x1A\n"sv; }, decode_png},
-    {[](EncodedBytes file) {
+    {{".jpg", "image/jpeg"},
+     [](EncodedBytes file) { return text_in(file, 0, 3) == "\xFF\xD8\xFF"sv; },
+     decode_jpeg},
+    {{".png", "image/png"},
+     [](EncodedBytes file) { return text_in(file, 0, 8) == "\x89PNG\r\n\x1A\n"sv; },
+     decode_png},
+    {{".webp", "image/webp"},
+     [](EncodedBytes file) {
        return text_in(file, 0, 4) == "RIFF"sv && text_in(file, 8, 4) == "WEBP"sv;
      },
      decode_webp},
-    {[](EncodedBytes file) {
+    {{".gif", "image/gif"},
+     [](EncodedBytes file) {
        return is_any_of(text_in(file, 0, 6), {"GIF87a"sv, "GIF89a"sv});
      },
      decode_gif},
-    {[](EncodedBytes file) {
+    {{".tif", "image/tiff"},
+     [](EncodedBytes file) {
        return is_any_of(text_in(file, 0, 4), {"II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv});
      },
      decode_tiff},
-    {[](EncodedBytes file) {
+    {{".heic", "image/heic"},
+     [](EncodedBytes file) {
        return text_in(file, 4, 4) == "ftyp"sv &&
               is_any_of(text_in(file, 8, 4), {"heic"sv, "heix"sv, "hevc"sv, "hevx"sv, "heim"sv,
                                               "heis"sv, "mif1"sv, "msf1"sv, "avif"sv, "avis"sv});
      },
      decode_heif},
-    {begins_like_bmp, decode_bmp},
+    {{".bmp", "image/bmp"}, begins_like_bmp, decode_bmp},
 }};
 
 const PictureFormat& picture_format_of(EncodedBytes file, const std::string& name) {
@@ -119,6 +128,10 @@ void throw_truncated(const std::string& name, const char* format) {
   throw data_error(
       fmt::format("{}: is a truncated {} file; copy it again or remove it", name, format),
       ErrorCode::bad_picture);
+}
+
+PictureKind picture_kind(std::span<const std::byte> file, const std::string& name) {
+  return picture_format_of(file, name).kind;
 }
 
 Bitmap over_white(std::span<const std::uint8_t> rgba, std::size_t width, std::size_t height) {

@@ -64,6 +64,14 @@ class JumpsBack {
   std::jmp_buf back_{};
 };
 
+// How files of a kind of picture are named, and what they are called on the web.
+struct PictureKind {
+  const char* ending;
+  const char* media_type;
+};
+// By how a file begins; a data error where it is no picture.
+[[nodiscard]] PictureKind picture_kind(std::span<const std::byte> file, const std::string& name);
+
 // Throws when a picture of this size may not be read.
 void check_limits(std::size_t width, std::size_t height, const std::string& name,
                   const PictureLimits& limits);

@@ -141,6 +141,9 @@ class DEEPVORO_API Classifier {
   [[nodiscard]] const BackboneStatistics* statistics() const;
   [[nodiscard]] const FeatureOrigin& origin() const;
   [[nodiscard]] const Calibration& calibration() const;
+  // What it was fitted on, in its own order, and how: fit() of both makes the same one again.
+  [[nodiscard]] const NamedSamples& samples() const;
+  [[nodiscard]] const ClassifierOptions& options() const;
 
   // The class of each picture, in order. One that is skipped (`skip_bad`) has no answer:
   // Prediction::query says which picture an answer is of.
