@@ -27,6 +27,7 @@
 #include "info_command.hpp"
 #include "predict_command.hpp"
 #include "report_command.hpp"
+#include "serve_command.hpp"
 #include "store_command.hpp"
 #include "study_command.hpp"
 #include "test_command.hpp"
@@ -138,6 +139,10 @@ void describe(CLI::App& program) {
   deepvoro::add_backbone_command(program);
   deepvoro::add_train_command(program);
   deepvoro::add_extract_command(program);
+#ifdef DEEPVORO_SERVE
+  deepvoro::add_serve_command(program);
+  group(program, "Classify pictures", {"serve"});
+#endif
   group(program, "Classify pictures",
         {"fit", "predict", "test", "explain", "info", "add", "remove", "rename"});
   group(program, "Compare methods on features",

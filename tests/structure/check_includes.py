@@ -26,6 +26,8 @@ MAY_USE = {
     "classifier": ("ensemble", "backbone"),
     "report": ("study",),
     "cluster": ("study",),
+    "project": ("study",),
+    "serve": ("project",),
     "cli": ANY,
     "python": ANY,
     "web": ANY,
@@ -38,6 +40,7 @@ RESERVED = {
     "ATen": "backbone",
     "c10": "backbone",
     "caffe2": "backbone",
+    "boost": "serve",
     "mpi": "cluster",
     "mpi.h": "cluster",
 }

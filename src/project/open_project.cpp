@@ -1,0 +1,282 @@
+#include "open_project.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "classifier/backbone_choice.hpp"
+#include "classifier/opened_backbone.hpp"
+#include "core/files.hpp"
+#include "core/sha256.hpp"
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/picture/decode.hpp"
+
+namespace deepvoro {
+namespace {
+
+namespace fs = std::filesystem;
+using Found = ProjectFolder::Found;
+
+constexpr const char* kOfNewProjects = "quickdraw-conv4";
+constexpr const char* kViews = "4";  // as deepvoro fit
+
+bool is_classifier_file(const fs::path& path) {
+  std::error_code ignored;
+  return path.extension() == ".dv" && !fs::is_directory(path, ignored);
+}
+
+ProjectFolder folder_at(const ProjectOptions& options) {
+  return {options.path,
+          options.read_only ? ProjectFolder::Access::read_only : ProjectFolder::Access::changes};
+}
+
+std::optional<Classifier> classifier_at(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return std::nullopt;
+  return Classifier::load(file);
+}
+
+ProjectNetwork network_for(OpenedBackbone opened, std::optional<ClassifierOptions> known,
+                           const EmbeddingQueue::Limits& limits) {
+  ProjectNetwork network;
+  if (known) {
+    network.options = *std::move(known);
+  } else {
+    network.options.origin = opened.origin;
+    network.options.statistics = statistics_of_network(opened.origin.sha256, opened.file);
+    for (const View& view : parse_views(kViews, SizeRule::release, opened.network->input_size()))
+      network.options.views.push_back(name(view));
+  }
+  std::vector<View> views;
+  for (const std::string& view : network.options.views) views.push_back(view_named(view));
+  // The one that is open already, then others.
+  const auto first = std::make_shared<std::unique_ptr<Backbone>>(std::move(opened.network));
+  const auto guard = std::make_shared<std::mutex>();
+  network.queue = std::make_shared<EmbeddingQueue>(
+      [first, guard, file = opened.file]() -> std::unique_ptr<Backbone> {
+        {
+          const std::scoped_lock lock(*guard);
+          if (*first) return std::move(*first);
+        }
+        return open_network(file);
+      },
+      views, limits);
+  return network;
+}
+
+std::string backbone_for(const ProjectOptions& options) {
+  if (!options.backbone.empty()) return options.backbone;
+  std::error_code ignored;
+  if (!fs::is_directory(options.path, ignored)) return kOfNewProjects;
+  const ProjectFolder folder(options.path, ProjectFolder::Access::read_only);
+  if (!fs::is_directory(folder.pictures(), ignored)) return kOfNewProjects;
+  std::vector<Picture> pictures;
+  for (const Found& found : folder.contents().pictures) {
+    const fs::path file = folder.file_of(found.home);
+    pictures.push_back(
+        {found.home.name, file.string(), [file] { return read_bitmap(file); }, file});
+  }
+  return pictures.empty() ? kOfNewProjects : suitable_backbone(pictures).name;
+}
+
+bool is_before(const timespec& one, const timespec& other) {
+  return std::tie(one.tv_sec, one.tv_nsec) < std::tie(other.tv_sec, other.tv_nsec);
+}
+
+// What a classifier knows of pictures, by class and name.
+using KnownFeatures =
+    std::map<std::pair<std::string, std::string>, std::shared_ptr<const PictureFeatures>>;
+
+KnownFeatures known_by(const Classifier& classifier) {
+  KnownFeatures known;
+  const NamedSamples& samples = classifier.samples();
+  const std::vector<MatrixView<const float>> rows = samples.rows();
+  for (std::size_t i = 0; i < samples.labels.size(); ++i) {
+    PictureFeatures features;
+    for (const MatrixView<const float>& view : rows)
+      features.emplace_back(view[i].begin(), view[i].end());
+    known[{samples.classes[samples.labels[i]], samples.names[i]}] =
+        std::make_shared<const PictureFeatures>(std::move(features));
+  }
+  return known;
+}
+
+// A name that we made is an id; others get one that changes with the file.
+std::string id_of(const Found& found) {
+  constexpr std::size_t digits = 16;
+  const std::string stem = fs::path(found.home.name).stem().string();
+  const bool is_ours = stem.size() == digits && found.home.name.find('/') == std::string::npos &&
+                       stem.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (is_ours) return stem;
+  return sha256_hex(fmt::format("{}/{}/{}.{}", found.home.class_name, found.home.name,
+                                found.written.tv_sec, found.written.tv_nsec))
+      .substr(0, digits);
+}
+
+class FolderLoader {
+ public:
+  FolderLoader(const ProjectOptions& options, const ProjectNetwork& network,
+               const ProjectFolder& folder, const std::optional<Classifier>& saved)
+      : options_(options), queue_(*network.queue), folder_(folder) {
+    struct stat status {};
+    if (!saved || ::stat(folder.classifier_file().c_str(), &status) != 0) return;
+    known_ = known_by(*saved);
+    saved_at_ = status.st_mtim;
+  }
+
+  void load(ProjectContents& contents) {
+    ProjectFolder::Contents on_disk = folder_.contents();
+    for (const std::string& name : on_disk.classes) contents.know(name);
+    std::ranges::stable_sort(on_disk.pictures, [](const Found& one, const Found& other) {
+      return is_before(one.written, other.written);
+    });
+    std::vector<const Found*> unknown;
+    for (const Found& found : on_disk.pictures) {
+      const auto features = known_features(found);
+      if (features)
+        know(found, features, contents);
+      else
+        unknown.push_back(&found);
+    }
+    look_at(unknown, contents);
+    matches_saved_ = matches_saved_ && unknown.empty() && known_.empty();
+  }
+
+  // Whether what was saved is just what is there.
+  [[nodiscard]] bool matches_saved() const { return matches_saved_; }
+
+ private:
+  std::shared_ptr<const PictureFeatures> known_features(const Found& found) {
+    const auto known = known_.find({found.home.class_name, found.home.name});
+    if (known == known_.end()) return nullptr;
+    const auto features = known->second;
+    known_.erase(known);
+    return is_before(found.changed, saved_at_) ? features : nullptr;
+  }
+
+  void know(const Found& found, std::shared_ptr<const PictureFeatures> features,
+            ProjectContents& contents) {
+    std::string id = id_of(found);
+    if (contents.pictures().contains(id))
+      id = sha256_hex(found.home.class_name + "/" + found.home.name).substr(0, id.size());
+    contents.know({std::move(id), found.home, next_order_++, std::move(features)});
+  }
+
+  // Some wait while others are decoded.
+  void look_at(const std::vector<const Found*>& pictures, ProjectContents& contents) {
+    constexpr std::size_t ahead = 32;
+    std::vector<std::future<PictureFeatures>> pending(pictures.size());
+    for (std::size_t i = 0; i < pictures.size() + ahead; ++i) {
+      if (i < pictures.size()) attempt([&] { pending[i] = embed(*pictures[i]); });
+      if (i < ahead) continue;
+      const std::size_t done = i - ahead;
+      if (done >= pictures.size() || !pending[done].valid()) continue;
+      attempt([&] {
+        know(*pictures[done], std::make_shared<const PictureFeatures>(pending[done].get()),
+             contents);
+      });
+      if (options_.progress)
+        options_.progress(static_cast<double>(done + 1) / static_cast<double>(pictures.size()));
+    }
+  }
+
+  std::future<PictureFeatures> embed(const Found& found) {
+    const fs::path file = folder_.file_of(found.home);
+    return queue_.embed(read_bitmap(file), file.string());
+  }
+
+  void attempt(const auto& what) {
+    try {
+      what();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::bad_picture) throw;
+      if (options_.problem) options_.problem(fmt::format("left out: {}", error.what()));
+    }
+  }
+
+  const ProjectOptions& options_;
+  EmbeddingQueue& queue_;
+  const ProjectFolder& folder_;
+  KnownFeatures known_;
+  timespec saved_at_{};
+  bool matches_saved_ = true;
+  std::uint64_t next_order_ = 0;
+};
+
+std::unique_ptr<Project> project_of_folder(const ProjectOptions& options,
+                                           const ProjectNetwork& network,
+                                           const std::optional<Classifier>& saved) {
+  std::error_code ignored;
+  const bool is_new = !fs::exists(options.path, ignored) || fs::is_empty(options.path, ignored);
+  ProjectFolder folder = folder_at(options);
+  if (is_new && !options.read_only)
+    for (const ReadyMadePicture& picture : options.ready_made) {
+      folder.make_class(picture.class_name);
+      folder.write({picture.class_name, picture.name}, picture.file);
+    }
+  const fs::path classifier_file = folder.classifier_file();
+  ProjectContents contents(std::move(folder));
+  FolderLoader loader(options, network, *contents.folder(), saved);
+  loader.load(contents);
+  std::shared_ptr<const Classifier> fitted;
+  if (saved && loader.matches_saved()) fitted = std::make_shared<const Classifier>(*saved);
+  return std::make_unique<Project>(Project::Parts{.contents = std::move(contents),
+                                                  .options = network.options,
+                                                  .fitted = std::move(fitted),
+                                                  .classifier_file = classifier_file,
+                                                  .queue = network.queue,
+                                                  .read_only = options.read_only,
+                                                  .problem = options.problem});
+}
+
+std::unique_ptr<Project> project_of_file(const ProjectOptions& options,
+                                         const ProjectNetwork& network, const Classifier& saved) {
+  ProjectContents contents(std::nullopt);
+  std::uint64_t order = 0;
+  for (const auto& [home, features] : known_by(saved)) {
+    const Found found{.home = {home.first, home.second}};
+    contents.know({id_of(found), found.home, order++, features});
+  }
+  return std::make_unique<Project>(
+      Project::Parts{.contents = std::move(contents),
+                     .options = network.options,
+                     .fitted = std::make_shared<const Classifier>(saved),
+                     .classifier_file = fs::absolute(options.path),
+                     .queue = network.queue,
+                     .read_only = options.read_only,
+                     .problem = options.problem});
+}
+
+}  // namespace
+
+std::unique_ptr<Project> open_project(const ProjectOptions& options,
+                                      const ProjectNetwork& network) {
+  if (is_classifier_file(options.path))
+    return project_of_file(options, network, Classifier::load(options.path));
+  return project_of_folder(options, network, classifier_at(options.path / "classifier.dv"));
+}
+
+std::unique_ptr<Project> open_project(const ProjectOptions& options) {
+  if (is_classifier_file(options.path)) {
+    const Classifier saved = Classifier::load(options.path);
+    return project_of_file(options,
+                           network_for(open_backbone_of(saved.origin(), options.backbone, "cpu"),
+                                       saved.options(), options.limits),
+                           saved);
+  }
+  const auto saved = classifier_at(options.path / "classifier.dv");
+  return project_of_folder(
+      options,
+      saved
+          ? network_for(open_backbone_of(saved->origin(), options.backbone, "cpu"),
+                        saved->options(), options.limits)
+          : network_for(open_backbone(backbone_for(options), "cpu"), std::nullopt, options.limits),
+      saved);
+}
+
+}  // namespace deepvoro
