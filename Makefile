@@ -12,6 +12,8 @@
 #   make bench-extract  networks on the CPU against PyTorch
 #   make bench-classifier   predictions against scikit-learn
 #   make bench-answers  accuracy, probabilities and unknown pictures on collections of pictures, against scikit-learn (hours)
+#   make bench-serve    how quickly deepvoro serve answers one client and a thousand
+#   make test-serve-kills   kill -9 a hundred times while deepvoro serve is taught (minutes)
 #   make docs    the reference of the C++ library, build/docs/html/index.html
 #   make deb     a Debian package in build/, with program, library, headers, Python package and documents
 #   make test-deb   installs that package in a bare Debian and uses it (as root)
@@ -20,12 +22,12 @@
 #   make pipeline-quickdraw     from drawings to a table: train a network, extract features, tune, evaluate
 #   make pipeline-doublemnist   from digits to features in the plane, and accuracies
 .PHONY: build demo paper test test-release test-debug test-asan test-tsan test-clang lint coverage faults bench bench-pictures bench-extract \
-        bench-classifier bench-answers docs deb test-deb wheel pictures pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-lint \
-        packages-coverage packages-bench packages-bench-extract packages-bench-answers packages-pipeline packages-docs packages-deb packages-wheel clean
+        bench-classifier bench-answers bench-serve test-serve-kills docs deb test-deb wheel pictures pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-lint \
+        packages-coverage packages-bench packages-bench-extract packages-bench-answers packages-bench-serve packages-pipeline packages-docs packages-deb packages-wheel clean
 
 PROGRAM_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
                     libhdf5-dev libeigen3-dev libzip-dev libarchive-dev libcli11-dev libjpeg62-turbo-dev libpng-dev \
-                    libwebp-dev libtiff-dev libgif-dev libheif-dev
+                    libwebp-dev libtiff-dev libgif-dev libheif-dev libboost-dev
 BUILD_PACKAGES := $(PROGRAM_PACKAGES) libtorch-dev pybind11-dev python3-dev python3-numpy
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev python3 python3-pytest \
                  python3-h5py python3-scipy python3-sklearn python3-joblib python3-pandas python3-matplotlib \
@@ -101,6 +103,13 @@ bench-pictures: packages-bench
 	cmake --build build -j $(JOBS) --target deepvoro_picture_bench
 	/usr/bin/python3 bench/picture_speed.py
 
+bench-serve: packages-bench-serve build
+	/usr/bin/python3 bench/serve.py
+
+# A hundred times: kill -9 while pictures are taught; every acknowledged one must be there.
+test-serve-kills: packages-build build
+	/usr/bin/python3 bench/serve_kills.py 100
+
 docs: packages-docs
 	@mkdir -p build/docs
 	doxygen docs/Doxyfile
@@ -166,6 +175,8 @@ packages-pipeline:
 	@scripts/install_packages.sh $(PIPELINE_PACKAGES)
 packages-bench-extract:
 	@scripts/install_packages.sh $(EXTRACT_PACKAGES)
+packages-bench-serve:
+	@scripts/install_packages.sh $(BENCH_PACKAGES) wrk
 packages-bench-answers:
 	@scripts/install_packages.sh $(ANSWERS_PACKAGES)
 

@@ -1,0 +1,258 @@
+"""deepvoro serve from outside: the API, files it leaves, and what it withstands."""
+import io
+import json
+import random
+import socket
+import struct
+import tarfile
+import threading
+import zipfile
+import zlib
+
+import pytest
+from conftest import REPOSITORY
+from serving import Serving, form
+
+CLASSES = ("bed", "car", "chair")
+
+
+@pytest.fixture(scope="module")
+def sketches():
+    """Drawings of classes, by name."""
+    found = {}
+    with tarfile.open(REPOSITORY / "data/quickdraw/pictures/novel.tar") as archive:
+        for member in archive:
+            name, _, file = member.name.removeprefix("./").partition("/")
+            if name in CLASSES and file.endswith(".png"):
+                found.setdefault(name, []).append((file, archive.extractfile(member).read()))
+    assert set(found) == set(CLASSES)
+    return found
+
+
+@pytest.fixture
+def serve(program, tmp_path):
+    started = []
+
+    def start(*arguments):
+        started.append(Serving(program, *arguments, data=tmp_path / "data"))
+        return started[-1]
+
+    yield start
+    for serving in started:
+        serving.__exit__()
+
+
+@pytest.fixture
+def taught(serve, sketches, tmp_path):
+    serving = serve(tmp_path / "project").wait_until_ready()
+    for name in CLASSES:
+        serving.teach(name, *sketches[name][:3])
+    return serving
+
+
+def test_begins_with_sketches_of_its_own(serve, sketches):
+    serving = serve().wait_until_ready()
+    assert serving.json("GET", "/api/health")["status"] == "ok"
+    classes = serving.json("GET", "/api/classes")["classes"]
+    assert [one["name"] for one in classes] == ["butterfly", "clock", "coffee cup"]
+    assert serving.json("GET", "/api/project")["input"] == "sketch"
+    answer = serving.json("POST", "/api/predict", sketches["car"][0][1])["answers"][0]
+    assert set(answer["probabilities"]) == {one["name"] for one in classes}
+
+
+def test_exported_classifier_answers_as_the_server_and_is_what_fit_makes(taught, deepvoro, sketches, tmp_path):
+    queries = [(f"{name}-{file}", data) for name in CLASSES for file, data in sketches[name][3:6]]
+    body, headers = form(queries)
+    status, text = taught.ask("POST", "/api/predict", body, headers)
+    assert status == 200
+    answers = json.loads(text)["answers"]
+    exported = tmp_path / "exported.dv"
+    exported.write_bytes(taught.ask("GET", "/api/classifier")[1])
+    folder = tmp_path / "queries"
+    folder.mkdir()
+    for name, data in queries:
+        (folder / name).write_bytes(data)
+    predicted = deepvoro("predict", exported, *(folder / name for name, _ in queries), "--json")
+    assert predicted.returncode == 0, predicted.stderr
+    rows = predicted.stdout.removeprefix("[\n").removesuffix("\n]\n").split(",\n")
+    assert len(rows) == len(answers)
+    for row, answer in zip(rows, answers):
+        # The server adds whether it is unknown, and why.
+        assert row.replace(f"{folder}/", "").removesuffix("}") + ',"unknown":' in text.decode()
+        assert answer["unknown"] == (answer["distance"] >= answer["threshold"])
+        assert len(answer["why"]["nearest"]) == 5 and len(answer["why"]["views"]) == 4
+    fitted = tmp_path / "fitted.dv"
+    assert deepvoro("fit", tmp_path / "project/pictures", "--out", fitted).returncode == 0
+    assert fitted.read_bytes() == exported.read_bytes()
+    taught.stop()
+    assert (tmp_path / "project/classifier.dv").read_bytes() == exported.read_bytes()
+
+
+def test_changes_are_made_undone_and_kept(taught, serve, tmp_path):
+    before = taught.ask("GET", "/api/classifier")[1]
+    pictures = taught.json("GET", "/api/classes/bed/pictures")["pictures"]
+    assert len(pictures) == 3
+    chosen = pictures[0]["id"]
+    assert taught.ask("GET", f"/api/pictures/{chosen}")[1].startswith(b"\x89PNG")
+    assert taught.ask("GET", f"/api/pictures/{chosen}/thumbnail")[1].startswith(b"\x89PNG")
+    taught.json("POST", f"/api/pictures/{chosen}/move", {"to": "car"})
+    taught.json("POST", "/api/classes/chair/rename", {"to": "arm chair"})
+    taught.json("DELETE", "/api/classes/bed")
+    taught.json("POST", "/api/classes", {"name": "empty"})
+    assert taught.json("GET", "/api/classes")["classes"] == [
+        {"name": "arm chair", "pictures": 3},
+        {"name": "car", "pictures": 4},
+        {"name": "empty", "pictures": 0},
+    ]
+    assert taught.json("GET", "/api/project")["undo"] == "add empty"
+    for _ in range(4):
+        taught.json("POST", "/api/undo")
+    assert taught.ask("GET", "/api/classifier")[1] == before
+    taught.json("POST", "/api/redo")
+    after = taught.ask("GET", "/api/classifier")[1]
+    taught.stop()
+    again = serve(tmp_path / "project").wait_until_ready()
+    assert again.ask("GET", "/api/classifier")[1] == after
+
+
+def test_check_is_what_info_says(taught, deepvoro, tmp_path):
+    check = taught.json("GET", "/api/check")
+    exported = tmp_path / "exported.dv"
+    exported.write_bytes(taught.ask("GET", "/api/classifier")[1])
+    info = json.loads(deepvoro("info", exported, "--json").stdout)
+    assert (check["of"], check["right"]) == (info["left_out"]["pictures"], info["left_out"]["right"])
+    counts = check["confusion"]["counts"]
+    assert sum(map(sum, counts)) == check["of"]
+    assert sum(counts[i][i] for i in range(len(counts))) == check["right"]
+    assert len(check["wrong"]) == check["of"] - check["right"]
+    doubts = [one["doubt"] for one in check["doubtful"]]
+    assert doubts == sorted(doubts, reverse=True)
+
+
+def test_archive_holds_pictures_and_classifier(taught):
+    archive = zipfile.ZipFile(io.BytesIO(taught.ask("GET", "/api/project.zip")[1]))
+    assert archive.testzip() is None
+    names = archive.namelist()
+    assert sum(name.startswith("pictures/") for name in names) == 9
+    assert archive.read("classifier.dv") == taught.ask("GET", "/api/classifier")[1]
+
+
+def test_describes_every_path_that_it_has(taught):
+    described = taught.json("GET", "/api/openapi.json")["paths"]
+    for path in ("/api/project", "/api/classes", "/api/check", "/api/map", "/api/classifier"):
+        assert "get" in described[path]
+        assert taught.ask("GET", path)[0] == 200
+    for path, methods in described.items():
+        status, _ = taught.ask("PATCH", path.replace("{name}", "x").replace("{id}", "x"))
+        assert status == 405, path
+        assert methods
+    text = taught.ask("GET", "/api/metrics")[1].decode()
+    assert "deepvoro_pictures 9\n" in text
+    assert 'deepvoro_requests_total{route="POST /api/classes/*/pictures",status="200"} 3\n' in text
+
+
+def test_every_acknowledged_picture_outlives_a_kill(serve, sketches, tmp_path):
+    drawings = [data for name in CLASSES for _, data in sketches[name]]
+    chance = random.Random(5)
+    acknowledged = set()
+    for round_number in range(4):
+        serving = serve(tmp_path / "project").wait_until_ready()
+        there = {one["id"] for name in CLASSES[:2] if name in {c["name"] for c in serving.json("GET", "/api/classes")["classes"]}
+                 for one in serving.json("GET", f"/api/classes/{name}/pictures?count=10000")["pictures"]}
+        assert acknowledged <= there
+        enough = threading.Event()
+        wanted = chance.randint(1, 12)
+
+        def teach(name, seed, serving=serving, enough=enough, wanted=wanted):
+            own = random.Random(seed)
+            done = 0
+            try:
+                while True:
+                    answer = serving.teach(name, ("x.png", own.choice(drawings)))
+                    acknowledged.update(one["id"] for one in answer["added"])
+                    done += 1
+                    if done >= wanted:
+                        enough.set()
+            except (OSError, AssertionError, ValueError):
+                enough.set()
+
+        threads = [threading.Thread(target=teach, args=(CLASSES[i % 2], 10 * round_number + i)) for i in range(3)]
+        for thread in threads:
+            thread.start()
+        enough.wait()
+        serving.kill()
+        for thread in threads:
+            thread.join()
+    serving = serve(tmp_path / "project").wait_until_ready()
+    there = {one["id"] for name in CLASSES[:2] for one in serving.json("GET", f"/api/classes/{name}/pictures?count=10000")["pictures"]}
+    assert len(acknowledged) >= 4
+    assert acknowledged <= there
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png_bomb(side):
+    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(10**7), 9)) + chunk(b"IEND", b"")
+
+
+def test_withstands_what_would_fill_its_memory(taught):
+    before = taught.resident_bytes()
+    connection = socket.create_connection(("127.0.0.1", taught.port))
+    connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: ")
+    try:
+        for _ in range(300):
+            connection.sendall(b"x" * 2**20)
+    except OSError:
+        pass
+    connection.close()
+    for side in (20_001, 60_000):
+        status, body = taught.ask("POST", "/api/predict", png_bomb(side))
+        assert status == 400 and b"pixels" in body
+    status, _ = taught.ask("POST", "/api/predict", None, {"Content-Length": str(2**40)})
+    assert status == 413
+    assert taught.resident_bytes() - before < 64 * 2**20
+    assert taught.json("GET", "/api/health")["status"] == "ok"
+
+
+def test_refuses_other_sites_and_those_without_a_token(taught):
+    assert taught.ask("GET", "/api/classes", headers={"Host": "rebound.example"})[0] == 403
+    assert taught.ask("GET", "/api/classes", headers={"Origin": "http://rebound.example"})[0] == 403
+    assert taught.ask("DELETE", "/api/classes/bed", headers={"X-Deepvoro-Token": ""})[0] == 403
+    assert len(taught.json("GET", "/api/classes")["classes"]) == 3
+
+
+def test_token_is_kept_in_a_file(program, serve, tmp_path):
+    token = tmp_path / "token"
+    first = serve(tmp_path / "project", "--token-file", token).wait_until_ready()
+    assert token.read_text().strip() == first.token
+    assert token.stat().st_mode & 0o077 == 0
+    first.stop()
+    assert serve(tmp_path / "project", "--token-file", token).token == first.token
+
+
+def test_read_only_changes_nothing(taught, serve, tmp_path):
+    taught.stop()
+    before = {path: path.read_bytes() for path in (tmp_path / "project").rglob("*") if path.is_file()}
+    serving = serve(tmp_path / "project", "--read-only").wait_until_ready()
+    assert serving.ask("DELETE", "/api/classes/bed")[0] == 403
+    assert serving.json("GET", "/api/project")["read_only"] is True
+    serving.stop()
+    assert {path: path.read_bytes() for path in (tmp_path / "project").rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    "arguments, code, text",
+    [
+        (["--listen", "0.0.0.0"], 2, "--token-file"),
+        (["--listen", "nowhere"], 2, "not an address"),
+        (["missing.dv"], 3, "missing.dv"),
+        (["--token-file", "no/such/folder/token"], 3, "no/such/folder/token"),
+    ],
+)
+def test_says_what_is_wrong_in_one_line(deepvoro, tmp_path, arguments, code, text):
+    process = deepvoro("serve", *arguments, "--port", "0", env={"DEEPVORO_DATA": str(tmp_path)})
+    assert process.returncode == code
+    assert process.stderr.count("\n") == 1 and text in process.stderr
