@@ -16,6 +16,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -184,7 +185,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void read_header(std::chrono::milliseconds time) {
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(server_.limits.header_bytes));
-    parser_->body_limit(boost::none);  // told when the header is known
+    parser_->body_limit(std::numeric_limits<std::uint64_t>::max());  // told with the header
     is_reading_header_ = true;
     stream_.expires_after(time);
     http::async_read_header(stream_, buffer_, *parser_,
@@ -198,8 +199,6 @@ class Session : public std::enable_shared_from_this<Session> {
     watch_ = Stopwatch();
     if (error == http::error::header_limit || error == http::error::buffer_overflow)
       return refuse(error_response(431, "the header of the request is too large"));
-    if (error == beast::error::timeout && parser_->got_some())
-      return refuse(error_response(408, "the header of the request took too long"));
     if (error && !is_protocol_error(error)) return close();
     if (error)
       return refuse(error_response(400, "this is not an HTTP request: " + error.message()));
@@ -257,24 +256,27 @@ class Session : public std::enable_shared_from_this<Session> {
       return refuse(
           error_response(413, fmt::format("the body is larger than {} MiB; send less at once",
                                           admission_.most_body_bytes >> 20U)));
-    if (error == beast::error::timeout)
-      return refuse(error_response(408, "the body of the request took too long"));
     if (error) return close();
     keeps_alive_ = parser_->keep_alive();
     request_.body = std::move(parser_->get().body());
     if (admission_.lane == Lane::at_once) return write(answer());
-    // The context waits for answers that are not there yet.
-    auto work = [self = shared_from_this(),
-                 guard = asio::make_work_guard(server_.context)]() mutable {
-      auto response = std::make_shared<Response>(self->answer());
-      asio::post(self->server_.context, [self = std::move(self), response]() mutable {
-        self->write(std::move(*response));
-      });
-    };
     stream_.expires_never();
-    using Shared = std::shared_ptr<decltype(work)>;
-    const Shared shared = std::make_shared<decltype(work)>(std::move(work));
-    if (!server_.pool(admission_.lane).submit([shared] { (*shared)(); })) write(busy());
+    // The context waits for answers that are not there yet. A session must end on its thread, so
+    // the other thread keeps no part of it.
+    struct Work {
+      std::shared_ptr<Session> session;
+      asio::executor_work_guard<asio::io_context::executor_type> guard;
+    };
+    const auto work =
+        std::make_shared<Work>(Work{shared_from_this(), asio::make_work_guard(server_.context)});
+    const bool is_taken = server_.pool(admission_.lane).submit([work] {
+      asio::io_context& context = work->session->server_.context;
+      const auto response = std::make_shared<Response>(work->session->answer());
+      asio::post(context, [session = std::move(work->session), response] {
+        session->write(std::move(*response));
+      });
+    });
+    if (!is_taken) write(busy());
   }
 
   [[nodiscard]] Response answer() const {
@@ -291,8 +293,10 @@ class Session : public std::enable_shared_from_this<Session> {
     return response;
   }
 
+  // What is still to come is not read.
   void refuse(Response response) {
     keeps_alive_ = false;
+    has_more_to_read_ = true;
     write(std::move(response));
   }
 
@@ -354,6 +358,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void on_written(error_code error) {
     if (error) return close();
     if (keeps_alive_ && !server_.is_stopping()) return read_header(server_.limits.idle_time);
+    if (!has_more_to_read_) return close();
     // A connection that is closed while the other side still sends would take the answer along.
     error_code ignored;
     stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
@@ -381,6 +386,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool is_reading_header_ = false;
   bool keeps_alive_ = false;
   bool is_head_ = false;
+  bool has_more_to_read_ = false;
 };
 
 void Server::Implementation::accept() {
