@@ -109,7 +109,7 @@ KnownFeatures known_by(const Classifier& classifier) {
 // A name that we made is an id; others get one that changes with the file.
 std::string id_of(const Found& found) {
   constexpr std::size_t digits = 16;
-  const std::string stem = fs::path(found.home.name).stem().string();
+  std::string stem = fs::path(found.home.name).stem().string();
   const bool is_ours = stem.size() == digits && found.home.name.find('/') == std::string::npos &&
                        stem.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (is_ours) return stem;

@@ -134,11 +134,9 @@ std::filesystem::path Project::pictures_folder() const {
 
 std::future<PictureFeatures> Project::look_at(std::span<const std::byte> file,
                                               const std::string& name) {
+  const auto release = [](std::counting_semaphore<>* taken) { taken->release(); };
   decoding_.acquire();
-  struct Release {
-    std::counting_semaphore<>& taken;
-    ~Release() { taken.release(); }
-  } const release{decoding_};
+  const std::unique_ptr<std::counting_semaphore<>, decltype(release)> taken(&decoding_, release);
   return queue_->embed(decode_picture(file, name), name);
 }
 
@@ -147,11 +145,18 @@ std::vector<std::byte> Project::file_of(const std::string& id) const {
   const PictureHome home = snapshot()->picture(id).home;
   if (!folder)
     throw ProjectError(Refusal::missing, "a classifier without a folder has no pictures to show");
-  try {
-    const MappedFile file(folder->file_of(home));
+  const auto bytes_at = [&](const PictureHome& place) -> std::vector<std::byte> {
+    const MappedFile file(folder->file_of(place));
     return {file.bytes().begin(), file.bytes().end()};
-  } catch (const Error& error) {
-    throw ProjectError(Refusal::missing, error.what());
+  };
+  try {
+    return bytes_at(home);
+  } catch (const Error&) {  // a change that is under way has moved it
+    const Lock lock(guard_);
+    const auto found = contents_.pictures().find(id);
+    if (found == contents_.pictures().end())
+      throw ProjectError(Refusal::missing, "there is no such picture");
+    return bytes_at(found->second.home);
   }
 }
 

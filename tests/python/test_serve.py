@@ -42,12 +42,23 @@ def serve(program, tmp_path):
         serving.__exit__()
 
 
-@pytest.fixture
-def taught(serve, sketches, tmp_path):
-    serving = serve(tmp_path / "project").wait_until_ready()
+def teach_sketches(serving, sketches):
     for name in CLASSES:
         serving.teach(name, *sketches[name][:3])
     return serving
+
+
+@pytest.fixture
+def taught(serve, sketches, tmp_path):
+    return teach_sketches(serve(tmp_path / "project").wait_until_ready(), sketches)
+
+
+@pytest.fixture(scope="module")
+def unchanged(program, sketches, tmp_path_factory):
+    """One server for all tests that change nothing."""
+    folder = tmp_path_factory.mktemp("unchanged")
+    with Serving(program, folder / "project", data=folder) as serving:
+        yield teach_sketches(serving, sketches)
 
 
 def test_begins_with_sketches_of_its_own(serve, sketches):
@@ -115,10 +126,10 @@ def test_changes_are_made_undone_and_kept(taught, serve, tmp_path):
     assert again.ask("GET", "/api/classifier")[1] == after
 
 
-def test_check_is_what_info_says(taught, deepvoro, tmp_path):
-    check = taught.json("GET", "/api/check")
+def test_check_is_what_info_says(unchanged, deepvoro, tmp_path):
+    check = unchanged.json("GET", "/api/check")
     exported = tmp_path / "exported.dv"
-    exported.write_bytes(taught.ask("GET", "/api/classifier")[1])
+    exported.write_bytes(unchanged.ask("GET", "/api/classifier")[1])
     info = json.loads(deepvoro("info", exported, "--json").stdout)
     assert (check["of"], check["right"]) == (info["left_out"]["pictures"], info["left_out"]["right"])
     counts = check["confusion"]["counts"]
@@ -129,24 +140,24 @@ def test_check_is_what_info_says(taught, deepvoro, tmp_path):
     assert doubts == sorted(doubts, reverse=True)
 
 
-def test_archive_holds_pictures_and_classifier(taught):
-    archive = zipfile.ZipFile(io.BytesIO(taught.ask("GET", "/api/project.zip")[1]))
+def test_archive_holds_pictures_and_classifier(unchanged):
+    archive = zipfile.ZipFile(io.BytesIO(unchanged.ask("GET", "/api/project.zip")[1]))
     assert archive.testzip() is None
     names = archive.namelist()
     assert sum(name.startswith("pictures/") for name in names) == 9
-    assert archive.read("classifier.dv") == taught.ask("GET", "/api/classifier")[1]
+    assert archive.read("classifier.dv") == unchanged.ask("GET", "/api/classifier")[1]
 
 
-def test_describes_every_path_that_it_has(taught):
-    described = taught.json("GET", "/api/openapi.json")["paths"]
+def test_describes_every_path_that_it_has(unchanged):
+    described = unchanged.json("GET", "/api/openapi.json")["paths"]
     for path in ("/api/project", "/api/classes", "/api/check", "/api/map", "/api/classifier"):
         assert "get" in described[path]
-        assert taught.ask("GET", path)[0] == 200
+        assert unchanged.ask("GET", path)[0] == 200
     for path, methods in described.items():
-        status, _ = taught.ask("PATCH", path.replace("{name}", "x").replace("{id}", "x"))
+        status, _ = unchanged.ask("PATCH", path.replace("{name}", "x").replace("{id}", "x"))
         assert status == 405, path
         assert methods
-    text = taught.ask("GET", "/api/metrics")[1].decode()
+    text = unchanged.ask("GET", "/api/metrics")[1].decode()
     assert "deepvoro_pictures 9\n" in text
     assert 'deepvoro_requests_total{route="POST /api/classes/*/pictures",status="200"} 3\n' in text
 
@@ -155,13 +166,13 @@ def test_every_acknowledged_picture_outlives_a_kill(serve, sketches, tmp_path):
     drawings = [data for name in CLASSES for _, data in sketches[name]]
     chance = random.Random(5)
     acknowledged = set()
-    for round_number in range(4):
+    for round_number in range(3):
         serving = serve(tmp_path / "project").wait_until_ready()
         there = {one["id"] for name in CLASSES[:2] if name in {c["name"] for c in serving.json("GET", "/api/classes")["classes"]}
                  for one in serving.json("GET", f"/api/classes/{name}/pictures?count=10000")["pictures"]}
         assert acknowledged <= there
         enough = threading.Event()
-        wanted = chance.randint(1, 12)
+        wanted = chance.randint(1, 6)
 
         def teach(name, seed, serving=serving, enough=enough, wanted=wanted):
             own = random.Random(seed)
@@ -185,7 +196,7 @@ def test_every_acknowledged_picture_outlives_a_kill(serve, sketches, tmp_path):
             thread.join()
     serving = serve(tmp_path / "project").wait_until_ready()
     there = {one["id"] for name in CLASSES[:2] for one in serving.json("GET", f"/api/classes/{name}/pictures?count=10000")["pictures"]}
-    assert len(acknowledged) >= 4
+    assert len(acknowledged) >= 3
     assert acknowledged <= there
 
 
@@ -198,9 +209,9 @@ def png_bomb(side):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(10**7), 9)) + chunk(b"IEND", b"")
 
 
-def test_withstands_what_would_fill_its_memory(taught):
-    before = taught.resident_bytes()
-    connection = socket.create_connection(("127.0.0.1", taught.port))
+def test_withstands_what_would_fill_its_memory(unchanged):
+    before = unchanged.resident_bytes()
+    connection = socket.create_connection(("127.0.0.1", unchanged.port))
     connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: ")
     try:
         for _ in range(300):
@@ -209,19 +220,19 @@ def test_withstands_what_would_fill_its_memory(taught):
         pass
     connection.close()
     for side in (20_001, 60_000):
-        status, body = taught.ask("POST", "/api/predict", png_bomb(side))
+        status, body = unchanged.ask("POST", "/api/predict", png_bomb(side))
         assert status == 400 and b"pixels" in body
-    status, _ = taught.ask("POST", "/api/predict", None, {"Content-Length": str(2**40)})
+    status, _ = unchanged.ask("POST", "/api/predict", None, {"Content-Length": str(2**40)})
     assert status == 413
-    assert taught.resident_bytes() - before < 64 * 2**20
-    assert taught.json("GET", "/api/health")["status"] == "ok"
+    assert unchanged.resident_bytes() - before < 64 * 2**20
+    assert unchanged.json("GET", "/api/health")["status"] == "ok"
 
 
-def test_refuses_other_sites_and_those_without_a_token(taught):
-    assert taught.ask("GET", "/api/classes", headers={"Host": "rebound.example"})[0] == 403
-    assert taught.ask("GET", "/api/classes", headers={"Origin": "http://rebound.example"})[0] == 403
-    assert taught.ask("DELETE", "/api/classes/bed", headers={"X-Deepvoro-Token": ""})[0] == 403
-    assert len(taught.json("GET", "/api/classes")["classes"]) == 3
+def test_refuses_other_sites_and_those_without_a_token(unchanged):
+    assert unchanged.ask("GET", "/api/classes", headers={"Host": "rebound.example"})[0] == 403
+    assert unchanged.ask("GET", "/api/classes", headers={"Origin": "http://rebound.example"})[0] == 403
+    assert unchanged.ask("DELETE", "/api/classes/bed", headers={"X-Deepvoro-Token": ""})[0] == 403
+    assert len(unchanged.json("GET", "/api/classes")["classes"]) == 3
 
 
 def test_token_is_kept_in_a_file(program, serve, tmp_path):
