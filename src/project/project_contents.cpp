@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "project_error.hpp"
@@ -24,8 +25,8 @@ struct Inverse {
 
 ProjectChange inverse(const ProjectChange& change) {
   ProjectChange back{change.what, {}, change.group};
-  for (auto step = change.steps.rbegin(); step != change.steps.rend(); ++step)
-    back.steps.push_back(std::visit(Inverse{}, *step));
+  std::transform(change.steps.rbegin(), change.steps.rend(), std::back_inserter(back.steps),
+                 [](const ProjectStep& step) { return std::visit(Inverse{}, step); });
   return back;
 }
 
