@@ -1,0 +1,25 @@
+import { health, NoAnswer } from "../server/request";
+import { Signal } from "../shared/signal";
+import { askAgain } from "./question";
+
+/** Words while the network is being loaded, otherwise none. */
+export const network = new Signal("");
+
+const LOOK_AGAIN_MS = 400;
+
+export async function watchNetwork(): Promise<void> {
+  try {
+    const told = await health();
+    if (told.status === "ok") {
+      if (network.value === "") return;
+      network.value = "";
+      await askAgain();
+      return;
+    }
+    const seconds = told.seconds_left;
+    network.value = `The network ${told.backbone} is being loaded${seconds === undefined ? "" : `, about ${Math.max(1, Math.round(seconds))} s`}. You can draw already.`;
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+  }
+  setTimeout(() => void watchNetwork(), LOOK_AGAIN_MS);
+}

@@ -1,0 +1,133 @@
+import { project } from "../server/project";
+import { drawingBlob, drawStrokes } from "../files/drawing";
+import type { Point } from "../files/drawing";
+import { computedColour } from "../shared/colours";
+import { button, h, ICONS } from "../shared/dom";
+import { ask, forget, question } from "./question";
+
+/** Strokes are kept in units of this square, whatever size the pad has. */
+const UNITS = 320;
+const ASK_EVERY_MS = 120;
+
+/** A sheet to draw on with mouse, finger or pen. It is asked while it is drawn. */
+export class Pad {
+  readonly element: HTMLElement;
+  lastStrokeTime = 0;
+  private readonly canvas = h("canvas", { class: "pad", tabindex: 0, role: "img", "aria-label": "Drawing pad" });
+  private readonly hint = h("p", { class: "pad-hint" });
+  private readonly tools: HTMLButtonElement[];
+  private strokes: Point[][] = [];
+  private drawing: number | null = null;
+  private series = 0;
+  private askedTime = 0;
+  private timer = 0;
+
+  constructor() {
+    this.tools = [button("Undo stroke", ICONS.undo, () => this.undoStroke()), button("Clear", ICONS.close, () => this.clear())];
+    this.element = h("div", { class: "easel-sheet" }, this.canvas, this.hint, h("div", { class: "easel-tools" }, ...this.tools));
+    this.canvas.addEventListener("pointerdown", (event) => this.begin(event));
+    this.canvas.addEventListener("pointermove", (event) => this.move(event));
+    for (const end of ["pointerup", "pointercancel"] as const) this.canvas.addEventListener(end, (event) => this.end(event));
+    new ResizeObserver(() => this.paint()).observe(this.canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.paint());
+    project.follow(() => this.showHint());
+    question.changed(() => this.showHint());
+  }
+
+  get isEmpty(): boolean {
+    return this.strokes.length === 0;
+  }
+
+  blob(): Promise<Blob> {
+    return drawingBlob(this.strokes, project.value?.input ?? "sketch", project.value?.size ?? 224);
+  }
+
+  get name(): string {
+    return `drawing-${this.series}.png`;
+  }
+
+  clear(): void {
+    this.strokes = [];
+    this.series += 1;
+    clearTimeout(this.timer);
+    forget();
+    this.paint();
+  }
+
+  undoStroke(): void {
+    this.strokes.pop();
+    this.lastStrokeTime = this.isEmpty ? 0 : Date.now();
+    this.paint();
+    if (this.isEmpty) this.clear();
+    else this.askNow();
+  }
+
+  askNow(): void {
+    if (this.isEmpty) return;
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.askedTime = performance.now();
+    const { series } = this;
+    void this.blob().then((blob) => (series === this.series ? ask(this.name, blob, `drawing ${series}`) : undefined));
+  }
+
+  private askSoon(): void {
+    if (this.timer !== 0) return;
+    this.timer = window.setTimeout(() => this.askNow(), Math.max(0, this.askedTime + ASK_EVERY_MS - performance.now()));
+  }
+
+  private begin(event: PointerEvent): void {
+    if (event.button !== 0 || this.drawing !== null) return;
+    // What was taught is finished: the next stroke begins the next drawing.
+    if (question.value?.taughtAs && !this.isEmpty) this.clear();
+    this.drawing = event.pointerId;
+    this.canvas.setPointerCapture(event.pointerId);
+    this.strokes.push([this.pointOf(event)]);
+    this.lastStrokeTime = Date.now();
+    this.paint();
+    event.preventDefault();
+    this.canvas.focus({ preventScroll: true });
+  }
+
+  private move(event: PointerEvent): void {
+    const stroke = this.strokes[this.strokes.length - 1];
+    if (event.pointerId !== this.drawing || stroke === undefined) return;
+    const all = event.getCoalescedEvents();
+    stroke.push(...(all.length > 0 ? all : [event]).map((one) => this.pointOf(one)));
+    this.paint();
+    this.askSoon();
+  }
+
+  private end(event: PointerEvent): void {
+    if (event.pointerId !== this.drawing) return;
+    this.drawing = null;
+    this.lastStrokeTime = Date.now();
+    this.askNow();
+  }
+
+  private pointOf(event: PointerEvent): Point {
+    const box = this.canvas.getBoundingClientRect();
+    return { x: ((event.clientX - box.left) / box.width) * UNITS, y: ((event.clientY - box.top) / box.height) * UNITS };
+  }
+
+  private paint(): void {
+    const size = Math.round(this.canvas.clientWidth * devicePixelRatio);
+    if (size === 0) return;
+    if (this.canvas.width !== size) this.canvas.width = this.canvas.height = size;
+    const context = this.canvas.getContext("2d");
+    if (context === null) return;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, size, size);
+    context.scale(size / UNITS, size / UNITS);
+    context.strokeStyle = computedColour("--ink");
+    context.lineWidth = 6;
+    drawStrokes(context, this.strokes);
+    this.showHint();
+  }
+
+  private showHint(): void {
+    this.hint.hidden = !this.isEmpty;
+    this.hint.textContent = project.value?.read_only ? "Draw something" : "Draw one of these, or teach me something new";
+    for (const tool of this.tools) tool.disabled = this.isEmpty;
+  }
+}

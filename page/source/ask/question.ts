@@ -1,0 +1,114 @@
+import { classes, movePicture, pictureCount, project } from "../server/project";
+import { predict, Refused } from "../server/request";
+import { teach } from "../server/teach";
+import type { Answer } from "../server/types";
+import { Signal } from "../shared/signal";
+
+export interface Question {
+  name: string;
+  blob: Blob;
+  /** A drawing that grows and the frames of a camera are one question that changes. */
+  series: string;
+  answer: Answer | null;
+  error: string;
+  /** Where it was put, once it was taught. */
+  taughtAs: string;
+  id: string;
+}
+
+export const question = new Signal<Question | null>(null);
+/** All that was asked since the page was opened, oldest first. */
+export const asked = new Signal<readonly Question[]>([]);
+
+const MOST_KEPT = 2000;
+let running = false;
+let again = false;
+let abort = new AbortController();
+
+export function ask(name: string, blob: Blob, series: string): Promise<void> {
+  const last = asked.value[asked.value.length - 1];
+  const made: Question = { name, blob, series, answer: last?.series === series ? last.answer : null, error: "", taughtAs: "", id: "" };
+  asked.value = [...(last?.series === series ? asked.value.slice(0, -1) : asked.value.slice(-MOST_KEPT)), made];
+  question.value = made;
+  return askAgain();
+}
+
+/** Shows one that was asked before. */
+export function show(shown: Question): void {
+  question.value = shown;
+  void askAgain();
+}
+
+export function forget(): void {
+  abort.abort();
+  question.value = null;
+}
+
+/** Answers what is shown once more: after every change of the project. The newest question wins. */
+export async function askAgain(): Promise<void> {
+  again = true;
+  if (running) return;
+  running = true;
+  while (again) {
+    again = false;
+    const current = question.value;
+    if (current === null || pictureCount() === 0) continue;
+    await answer(current);
+  }
+  running = false;
+}
+
+async function answer(current: Question): Promise<void> {
+  abort = new AbortController();
+  try {
+    current.answer = await predict(current.blob, abort.signal);
+    current.error = "";
+  } catch (error) {
+    if (abort.signal.aborted) return;
+    current.answer = null;
+    current.error = error instanceof Error ? error.message : String(error);
+  }
+  if (question.value === current) question.value = current;
+}
+
+/** Puts the picture that was asked into a class; one that is in a class already moves. */
+export async function teachQuestion(className: string): Promise<void> {
+  const current = question.value;
+  if (current === null || current.taughtAs === className) return;
+  const isMoved = current.id !== "" && (await moved(current.id, className));
+  if (!isMoved) {
+    const taught = await teach(className, [{ name: current.name, blob: current.blob }]);
+    const [refused] = taught.refused;
+    if (refused) throw new Error(refused.error);
+    current.id = taught.ids[0] ?? "";
+  }
+  current.taughtAs = className;
+  if (question.value === current) question.value = current;
+}
+
+/** It may have been removed meanwhile. */
+async function moved(id: string, className: string): Promise<boolean> {
+  try {
+    await movePicture(id, className);
+    return true;
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return false;
+    throw error;
+  }
+}
+
+/** Something was undone: where the picture is now, nobody here knows. */
+export function forgetTaught(): void {
+  const current = question.value;
+  if (current === null) return;
+  current.taughtAs = "";
+  question.value = current;
+}
+
+let answeredRevision = -1;
+project.changed((told) => {
+  if (told === null || told.revision === answeredRevision) return;
+  answeredRevision = told.revision;
+  if (classes.value.length > 0) void askAgain();
+  else if (question.value) question.value = { ...question.value, answer: null };
+});

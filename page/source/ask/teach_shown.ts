@@ -1,0 +1,16 @@
+import { teach } from "../server/teach";
+import { easel } from "./easel";
+import { question, teachQuestion } from "./question";
+
+/** Teaches what the easel shows; false when it shows nothing. */
+export async function teachShown(className: string): Promise<boolean> {
+  if (easel.mode.value !== "camera") {
+    if (question.value === null) return false;
+    await teachQuestion(className);
+    return true;
+  }
+  const still = await easel.camera.still();
+  if (still === null) return false;
+  await teach(className, [{ name: easel.camera.name, blob: still }]);
+  return true;
+}

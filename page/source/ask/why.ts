@@ -1,0 +1,42 @@
+import { thumbnailAddress } from "../server/request";
+import type { Why } from "../server/types";
+import { colourOf } from "../shared/colours";
+import { h } from "../shared/dom";
+import { counted, distanceText } from "../shared/words";
+
+const MOST_NEIGHBOURS = 3;
+
+/** The nearest taught pictures, how each view voted, and the distance beside the one beyond which it is unknown. */
+export function whyPanel(why: Why): HTMLElement {
+  return h("div", { class: "why-panel" }, neighbours(why), votes(why), distanceLine(why));
+}
+
+function neighbours(why: Why): HTMLElement {
+  const list = h("ul", { class: "neighbours" });
+  for (const near of why.nearest.slice(0, MOST_NEIGHBOURS)) {
+    const dot = h("span", { class: "dot" });
+    dot.style.background = colourOf(near.class);
+    list.append(h("li", {}, h("img", { class: "thumb", src: thumbnailAddress(near.id), alt: "", width: 64, height: 64 }), h("span", { class: "near-name" }, dot, near.class), h("span", { class: "soft" }, distanceText(near.distance))));
+  }
+  return h("section", {}, h("h3", {}, "Nearest pictures, with their distances"), list);
+}
+
+function votes(why: Why): HTMLElement {
+  const strip = h("ul", { class: "votes" });
+  for (const { view, class: voted } of why.views) {
+    const cell = h("li", { title: view }, voted);
+    cell.style.setProperty("--vote", colourOf(voted));
+    strip.append(cell);
+  }
+  return h("section", {}, h("h3", {}, `Votes of ${counted(why.views.length, "view")} of the picture`), strip);
+}
+
+function distanceLine({ distance, threshold }: Why): HTMLElement {
+  const end = Math.max(distance, threshold) * 1.25 || 1;
+  const isFar = distance > threshold;
+  const line = h("div", { class: isFar ? "distance far" : "distance", role: "img", "aria-label": `distance ${distanceText(distance)}, unknown beyond ${distanceText(threshold)}` }, h("span", { class: "beyond" }), h("span", { class: "threshold" }), h("span", { class: "marker" }));
+  line.style.setProperty("--at", `${(distance / end) * 100}%`);
+  line.style.setProperty("--limit", `${(threshold / end) * 100}%`);
+  const words = h("p", { class: "soft" }, `Distance ${distanceText(distance)}; unknown beyond ${distanceText(threshold)}.`);
+  return h("section", {}, h("h3", {}, isFar ? "Too far from every class" : "Near enough to be known"), line, words);
+}

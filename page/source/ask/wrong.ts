@@ -1,0 +1,58 @@
+import { classes, project } from "../server/project";
+import type { Answer } from "../server/types";
+import { colourOf } from "../shared/colours";
+import { fill, h } from "../shared/dom";
+import { said } from "../shared/notices";
+import { nameProblem } from "../shared/words";
+import { easel } from "./easel";
+import { teachQuestion } from "./question";
+import type { Question } from "./question";
+
+/** One click puts the picture into its right class, and the answer changes before the eyes. */
+export class Wrong {
+  private readonly choices = h("div", { class: "choices" });
+  private readonly input = h("input", { type: "text", placeholder: "or a new class", "aria-label": "Name of a new class for this picture", maxlength: 80, autocomplete: "off" });
+  private readonly form = h("form", { class: "inline", submit: (event: SubmitEvent) => this.typed(event) }, this.input, h("button", { type: "submit" }, "Teach"));
+  private readonly title = h("summary", {}, "Wrong?");
+  readonly element = h("details", { class: "wrong" }, this.title, h("p", { class: "soft" }, "What is it? The picture is taught as:"), this.choices, this.form);
+  private names = "";
+
+  constructor() {
+    this.element.addEventListener("toggle", () => easel.camera.hold(this.element.open));
+  }
+
+  open(): void {
+    this.element.open = true;
+    (this.choices.querySelector("button") ?? this.input).focus();
+  }
+
+  show(question: Question, answer: Answer): void {
+    this.element.hidden = project.value?.read_only ?? true;
+    this.title.textContent = answer.class === "unknown" ? "What is it?" : "Wrong?";
+    const taken = question.taughtAs || (answer.class === "unknown" ? "" : answer.class);
+    const names = classes.value.map((one) => one.name).filter((name) => name !== taken);
+    if (names.join("/") === this.names) return;
+    this.names = names.join("/");
+    fill(this.choices, ...names.map((name) => this.choice(name)));
+  }
+
+  private choice(name: string): HTMLElement {
+    const dot = h("span", { class: "dot" });
+    dot.style.background = colourOf(name);
+    return h("button", { type: "button", class: "chip", click: () => void this.teach(name) }, dot, name);
+  }
+
+  private typed(event: SubmitEvent): void {
+    event.preventDefault();
+    const name = this.input.value.trim();
+    this.input.setCustomValidity(nameProblem(name));
+    if (this.form.reportValidity()) void this.teach(name);
+  }
+
+  private async teach(name: string): Promise<void> {
+    await said(`Not taught as ${name}`, teachQuestion(name));
+    this.input.value = "";
+    this.element.open = false;
+    this.title.focus();
+  }
+}

@@ -1,0 +1,21 @@
+import { thumbnailAddress } from "../server/request";
+import type { Check, Doubted } from "../server/types";
+import { h } from "../shared/dom";
+import { openPicture } from "../shared/picture_dialog";
+import { percent } from "../shared/words";
+
+const MOST_SHOWN = 24;
+
+/** Where one more picture helps most: what it gets wrong, then what it doubts. */
+export function nextList({ wrong, doubtful }: Check): HTMLElement {
+  const isListed = new Set(wrong.map((one) => one.id));
+  const all = [...wrong.map((one) => item(one, true)), ...doubtful.filter((one) => !isListed.has(one.id)).map((one) => item(one, false))];
+  if (all.length === 0) return h("p", { class: "soft" }, "Every picture is recognised when it is left out. Teach another class, or ask something difficult.");
+  return h("ul", { class: "next" }, ...all.slice(0, MOST_SHOWN));
+}
+
+function item(one: Doubted, isWrong: boolean): HTMLElement {
+  const words = isWrong ? `taken for ${one.answer}` : one.answer === one.class ? `only ${percent(one.probability)} sure` : `${one.answer}, ${percent(one.probability)}`;
+  const open = () => openPicture(one.id, one.class, `When it is left out: ${isWrong ? words : `${one.answer}, ${percent(one.probability)}`}. One or two more pictures like it help.`);
+  return h("li", {}, h("button", { type: "button", class: isWrong ? "mistaken" : "", click: open, "aria-label": `picture of ${one.class}, ${words}` }, h("img", { class: "thumb", src: thumbnailAddress(one.id), alt: "", width: 72, height: 72, loading: "lazy" }), h("span", { class: "next-class" }, one.class), h("span", { class: "soft" }, words)));
+}

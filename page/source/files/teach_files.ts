@@ -1,0 +1,44 @@
+import { project } from "../server/project";
+import { teach } from "../server/teach";
+import type { NamedPicture, RefusedPicture } from "../server/teach";
+import { announce } from "../shared/live";
+import { notice, progressNotice } from "../shared/notices";
+import { counted, nameProblem } from "../shared/words";
+import { asSketch } from "./paper_sketch";
+
+const FEW = 12;
+
+/** Teaches files, tells how far it is when they are many, and which ones were refused and why. */
+export async function teachFiles(groups: ReadonlyMap<string, readonly NamedPicture[]>): Promise<void> {
+  const total = [...groups.values()].reduce((sum, pictures) => sum + pictures.length, 0);
+  const refused: RefusedPicture[] = [];
+  const progress = progressNotice();
+  let before = 0;
+  try {
+    for (const [className, pictures] of groups) {
+      const problem = nameProblem(className);
+      if (problem !== "") {
+        refused.push({ name: className, error: problem });
+        continue;
+      }
+      const show = (done: number) => {
+        if (total > FEW) progress.show(`Teaching ${(before + done).toLocaleString("en")} of ${counted(total, "picture")}: ${className}`, (before + done) / total);
+      };
+      show(0);
+      const taught = await teach(className, await prepared(pictures), show);
+      refused.push(...taught.refused);
+      before += pictures.length;
+    }
+    announce(`Taught ${counted(total - refused.length, "picture")}.`);
+  } catch (error) {
+    notice(`Not everything was taught: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  progress.close();
+  if (refused.length > 0) notice(`${counted(refused.length, "picture was", "pictures were")} refused; ${refused.length < total ? "the others are taught" : "nothing was taught"}.`, refused.map(({ name, error }) => `${name}: ${error}`));
+}
+
+/** A network of sketches wants white strokes on black: ink on paper is turned into that. */
+async function prepared(pictures: readonly NamedPicture[]): Promise<readonly NamedPicture[]> {
+  if (project.value?.input !== "sketch") return pictures;
+  return Promise.all(pictures.map(async (picture) => ({ ...picture, blob: await asSketch(picture.blob) })));
+}

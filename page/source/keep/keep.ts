@@ -1,0 +1,67 @@
+import { asked } from "../ask/question";
+import { chooseFiles, saveFile } from "../files/choose";
+import { classes, importProject, project } from "../server/project";
+import { button, fill, h, ICONS } from "../shared/dom";
+import { announce } from "../shared/live";
+import { notice, said } from "../shared/notices";
+import { counted } from "../shared/words";
+import { answersCsv } from "./csv";
+
+const content = h("div", { class: "keep-body" });
+const dialog = h("dialog", { class: "keep", "aria-labelledby": "keep-title" });
+dialog.append(h("header", {}, h("h2", { id: "keep-title" }, "Keep"), button("Close", ICONS.close, () => dialog.close())), content);
+
+export const keepDialog = dialog;
+
+export function openKeep(): void {
+  const told = project.value;
+  if (told === null) return;
+  const isEmpty = classes.value.length === 0;
+  fill(
+    content,
+    h("p", {}, "Everything is in a plain folder on this machine, saved as you teach: ", h("code", {}, told.folder)),
+    h("div", { class: "keep-actions" },
+      download("Project as .zip", "/api/project.zip", `${told.name}.zip`, "pictures in a folder per class, and the classifier", isEmpty),
+      download("Classifier as .dv", "/api/classifier", `${told.name}.dv`, "answers exactly as this page does", isEmpty),
+      action("Answers as .csv", `${counted(asked.value.length, "picture")} asked since the page was opened`, asked.value.length === 0, saveAnswers),
+      told.read_only ? null : action("Import a .zip …", "a project, or pictures in a folder per class", false, () => void importZip())),
+    h("h3", {}, "The same by command"),
+    h("ul", { class: "commands" }, ...told.commands.map(command)));
+  dialog.showModal();
+}
+
+function download(name: string, address: string, file: string, words: string, isOff: boolean): HTMLElement {
+  const link = h("a", { class: "action", ...(isOff ? { "aria-disabled": "true" } : { href: address, download: file }) }, h("strong", {}, name), h("span", { class: "soft" }, words));
+  return link;
+}
+
+function action(name: string, words: string, isOff: boolean, act: () => void): HTMLElement {
+  return h("button", { type: "button", class: "action", disabled: isOff, click: act }, h("strong", {}, name), h("span", { class: "soft" }, words));
+}
+
+function command(words: string): HTMLElement {
+  const copy = h("button", { type: "button", "aria-label": `Copy: ${words}`, click: () => void copied() }, "Copy");
+  const copied = async () => {
+    await navigator.clipboard.writeText(words);
+    copy.textContent = "Copied";
+    announce("Copied.");
+    setTimeout(() => { copy.textContent = "Copy"; }, 1500);
+  };
+  return h("li", {}, h("code", {}, words), copy);
+}
+
+function saveAnswers(): void {
+  saveFile(`${project.value?.name ?? "answers"}-answers.csv`, new Blob([answersCsv(asked.value, classes.value.map((one) => one.name))], { type: "text/csv" }));
+}
+
+async function importZip(): Promise<void> {
+  const [file] = await chooseFiles({ accept: ".zip,application/zip" });
+  if (file === undefined) return;
+  dialog.close();
+  const done = await said(`${file.name} was not imported`, importProject(file).then(() => true));
+  if (done) notice(`Imported ${file.name}: now ${counted(classes.value.length, "class", "classes")}.`, [], false);
+}
+
+dialog.addEventListener("click", (event) => {
+  if (event.target === dialog) dialog.close();
+});

@@ -1,0 +1,52 @@
+import { submit } from "./changes";
+import { noteChange, refresh } from "./project";
+import { classAddress } from "./request";
+import type { Taught } from "./types";
+
+export interface NamedPicture {
+  name: string;
+  blob: Blob;
+}
+
+export interface RefusedPicture {
+  name: string;
+  error: string;
+}
+
+const MOST_PICTURES = 24;
+const MOST_BYTES = 8_000_000;
+
+/** Teaches pictures in batches small enough that progress is seen and one picture never waits long behind many. */
+export async function teach(className: string, pictures: readonly NamedPicture[], progress: (done: number) => void = () => undefined): Promise<{ ids: string[]; refused: RefusedPicture[] }> {
+  const ids: string[] = [];
+  const refused: RefusedPicture[] = [];
+  let done = 0;
+  for (const batch of batches(pictures)) {
+    const form = new FormData();
+    for (const picture of batch) form.append("picture", picture.blob, picture.name);
+    const taught = await submit<Taught>("POST", `${classAddress(className)}/pictures`, form);
+    ids.push(...taught.added.map((one) => one.id));
+    refused.push(...taught.refused.map((one) => ({ name: batch[one.index]?.name ?? one.name, error: one.error })));
+    done += batch.length;
+    progress(done);
+    void refresh();
+  }
+  noteChange();
+  await refresh();
+  return { ids, refused };
+}
+
+function* batches(pictures: readonly NamedPicture[]): Generator<NamedPicture[]> {
+  let batch: NamedPicture[] = [];
+  let bytes = 0;
+  for (const picture of pictures) {
+    if (batch.length > 0 && (batch.length === MOST_PICTURES || bytes + picture.blob.size > MOST_BYTES)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(picture);
+    bytes += picture.blob.size;
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,34 @@
+import { classes, movePicture, project, removePicture } from "../server/project";
+import { pictureAddress } from "../server/request";
+import { colourOf } from "./colours";
+import { button, fill, h, ICONS } from "./dom";
+import { announce } from "./live";
+import { said } from "./notices";
+
+const dialog = h("dialog", { class: "picture-dialog", "aria-labelledby": "picture-title" });
+
+export const pictureDialog = dialog;
+
+/** One picture, large: where it belongs, and where else it could. */
+export function openPicture(id: string, className: string, note = ""): void {
+  const isReadOnly = project.value?.read_only ?? true;
+  const others = classes.value.filter((one) => one.name !== className);
+  const move = (to: string) => act(movePicture(id, to), `Moved to ${to}.`);
+  const choices = others.map(({ name }) => {
+    const dot = h("span", { class: "dot" });
+    dot.style.background = colourOf(name);
+    return h("button", { type: "button", class: "chip", click: () => move(name) }, dot, name);
+  });
+  const changes = h("div", { class: "dialog-changes" }, others.length > 0 ? h("p", { class: "soft" }, "Move to") : null, h("div", { class: "choices" }, ...choices), h("button", { type: "button", class: "danger", click: () => act(removePicture(id), "Removed. Control Z brings it back.") }, "Remove"));
+  fill(dialog, h("header", {}, h("h2", { id: "picture-title" }, className), button("Close", ICONS.close, () => dialog.close())), h("img", { class: "large thumb", src: pictureAddress(id), alt: `a picture of ${className}` }), note ? h("p", { class: "soft" }, note) : null, isReadOnly ? null : changes);
+  dialog.showModal();
+}
+
+function act(doing: Promise<unknown>, words: string): void {
+  dialog.close();
+  void said("Not changed", doing.then(() => announce(words)));
+}
+
+dialog.addEventListener("click", (event) => {
+  if (event.target === dialog) dialog.close();
+});

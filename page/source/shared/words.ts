@@ -1,0 +1,24 @@
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+/** Never 100 %: nothing learnt from a few pictures is certain. */
+export function percent(probability: number): string {
+  if (probability > 0.99) return "99+ %";
+  if (probability < 0.01) return "< 1 %";
+  return `${Math.round(probability * 100)} %`;
+}
+
+export function distanceText(distance: number): string {
+  return distance.toFixed(2);
+}
+
+/** Why a name cannot be one of a class, or nothing. */
+export function nameProblem(name: string): string {
+  const length = [...name].length;
+  if (length === 0) return "A class needs a name.";
+  if (length > 80) return "A name has at most 80 characters.";
+  if (/^[. ]/.test(name)) return "A name cannot begin with a dot or a space.";
+  if (/[/\\\u0000-\u001f\u007f]/.test(name)) return "A name cannot contain / or \\.";
+  return "";
+}
