@@ -26,7 +26,7 @@ const projectName = h("span", { class: "project" });
 const header = h("header", { class: "top" },
   h("h1", {}, "deepvoro"), projectName,
   h("span", { class: "promise", title: "Pictures, answers and classes stay here: this page talks to the program on this machine alone" }, "nothing leaves this machine"),
-  h("button", { type: "button", class: "plain", click: openKeep }, icon(ICONS.save), "Keep"),
+  h("button", { type: "button", class: "plain", click: openKeep, title: "Export, import, commands" }, icon(ICONS.save), "Keep"),
   button("Keys", ICONS.keys, openHelp));
 const halves = h("div", { class: "halves" }, teachPanel, askPanel);
 const main = h("main", {}, halves, checkPanel);

@@ -12,15 +12,17 @@ PROGRAMS = ("chromium-headless-shell", "chromium")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--mute-audio",
          "--force-color-profile=srgb", "--remote-debugging-pipe")
 
+PATIENCE_MS = 20_000
+
 
 def find_browser():
     return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
 
 
 class Browser:
-    """One page. Collects what it says on its console and what it asks the network for."""
+    """One page. Collects what it says on its console and what it asks the network for, which there is only for pages of a server."""
 
-    def __init__(self):
+    def __init__(self, *flags, is_online=False):
         self.messages, self.requests, self.events = [], [], []
         self._numbers = itertools.count(1)
         self._unread = b""
@@ -29,7 +31,7 @@ class Browser:
         read_there, write_here = os.pipe()
         # The browser reads commands from descriptor 3 and writes to 4.
         self._process = subprocess.Popen(
-            ["/bin/bash", "-c", f'exec "$@" 3<&{read_there} 4>&{write_there}', "bash", find_browser(), *FLAGS, f"--user-data-dir={self._profile.name}"],
+            ["/bin/bash", "-c", f'exec "$@" 3<&{read_there} 4>&{write_there}', "bash", find_browser(), *FLAGS, *flags, f"--user-data-dir={self._profile.name}"],
             pass_fds=(read_there, write_there), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(read_there)
         os.close(write_there)
@@ -39,7 +41,8 @@ class Browser:
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        self.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
+        if not is_online:
+            self.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
 
     def __enter__(self):
         return self
@@ -98,15 +101,22 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
                                                           {"name": "prefers-reduced-motion", "value": "reduce"}])
 
-    def open(self, file):
+    def open(self, page):
+        """A file, or an address of a server."""
         self.events.clear()
-        self.call("Page.navigate", url=Path(file).resolve().as_uri())
+        self.call("Page.navigate", url=page if str(page).startswith("http://") else Path(page).resolve().as_uri())
         self.wait_for("Page.loadEventFired")
 
     def run(self, script):
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True, userGesture=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def until(self, condition):
+        """Waits, frame by frame, for what the page has started; what never comes is a failure. Returns what came."""
+        return self.run(f"""new Promise((done, failed) => {{ const start = performance.now(); const look = () => {{ const found = {condition};
+            if (found) done(found); else if (performance.now() - start > {PATIENCE_MS}) failed(new Error("never: " + {json.dumps(condition)}));
+            else setTimeout(look, 16); }}; look(); }})""")
 
     def hover(self, x, y):
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)

@@ -47,6 +47,7 @@ class AnswerView {
 
   private showNothing(current: Question | null): void {
     fill(this.bars);
+    this.wrong.close();
     this.word.className = "word quiet";
     this.word.textContent = project.value === null ? "" : quietWord(current);
     this.under.textContent = quietLine(current);

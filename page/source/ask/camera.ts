@@ -27,6 +27,7 @@ export class Camera {
   async start(): Promise<void> {
     if (this.stream !== null) return;
     this.series += 1;
+    this.hold(false);
     fill(this.words, "Waiting for the camera …");
     this.words.hidden = false;
     try {
@@ -59,12 +60,13 @@ export class Camera {
   }
 
   toggleHeld(): void {
-    this.isHeld = !this.isHeld;
+    this.hold(!this.isHeld);
   }
 
   /** While a still is explained or taught, the answer stays as it is. */
   hold(held: boolean): void {
     this.isHeld = held;
+    this.element.classList.toggle("held", held && this.stream !== null);
   }
 
   /** The middle square of what the camera sees; of a sheet of paper, the sketch on it. Null where there is nothing. */
@@ -87,6 +89,8 @@ export class Camera {
     if (this.isAsking || this.isHeld || document.visibilityState !== "visible") return;
     this.isAsking = true;
     const blob = await this.still();
+    this.words.hidden = blob !== null || !this.isRunning;
+    if (!this.words.hidden) fill(this.words, "Hold a drawing before the camera");
     if (blob !== null && this.isRunning) await ask(this.name, blob, `camera ${this.series}`);
     this.isAsking = false;
   }

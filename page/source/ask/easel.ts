@@ -46,7 +46,10 @@ class Easel {
     }
     if (this.mode.value === "camera") this.camera.stop();
     this.mode.value = mode;
-    if (mode === "camera") void this.camera.start();
+    if (mode === "camera") {
+      forget();
+      void this.camera.start();
+    }
     if (mode === "draw") {
       if (this.pad.isEmpty) forget();
       else this.pad.askNow();

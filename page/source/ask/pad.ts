@@ -86,7 +86,8 @@ export class Pad {
     this.lastStrokeTime = Date.now();
     this.paint();
     event.preventDefault();
-    this.canvas.focus({ preventScroll: true });
+    // So that keys are keys again after a name was typed.
+    if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
   }
 
   private move(event: PointerEvent): void {

@@ -26,6 +26,10 @@ export class Wrong {
     (this.choices.querySelector("button") ?? this.input).focus();
   }
 
+  close(): void {
+    this.element.open = false;
+  }
+
   show(question: Question, answer: Answer): void {
     this.element.hidden = project.value?.read_only ?? true;
     this.title.textContent = answer.class === "unknown" ? "What is it?" : "Wrong?";
@@ -52,7 +56,7 @@ export class Wrong {
   private async teach(name: string): Promise<void> {
     await said(`Not taught as ${name}`, teachQuestion(name));
     this.input.value = "";
-    this.element.open = false;
+    this.close();
     this.title.focus();
   }
 }

@@ -9,8 +9,9 @@ export function confusionTable({ classes, counts }: Check["confusion"]): HTMLEle
     const cells = row.map((count, j) => cell(count, count / sum, i === j, `${count} of ${classes[i] ?? ""} answered ${classes[j] ?? "unknown"}`));
     return h("tr", {}, h("th", { scope: "row", title: classes[i] ?? "" }, classes[i] ?? ""), ...cells);
   });
-  const table = h("table", { class: "confusion" }, h("caption", {}, "Rows: what it is. Columns: what was answered when the picture was left out."), h("thead", {}, head), h("tbody", {}, ...rows));
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Confusion" }, table);
+  const table = h("table", { class: "confusion" }, h("thead", {}, head), h("tbody", {}, ...rows));
+  const words = h("p", { class: "soft" }, "Rows: what it is. Columns: what was answered when the picture was left out.");
+  return h("div", {}, words, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Confusion" }, table));
 }
 
 function cell(count: number, share: number, isRight: boolean, words: string): HTMLElement {

@@ -2,10 +2,10 @@ import { project } from "../server/project";
 import { planeMap, Refused, NoAnswer, thumbnailAddress } from "../server/request";
 import type { Check, PlaneMap } from "../server/types";
 import { colourIndex, colourOf, computedColour } from "../shared/colours";
-import { canvasOf } from "../shared/canvas";
 import { fill, h } from "../shared/dom";
 import { announce } from "../shared/live";
 import { openPicture } from "../shared/picture_dialog";
+import { paintCells } from "./cells";
 
 type MapPoint = PlaneMap["points"][number];
 
@@ -56,6 +56,7 @@ export class PictureMap {
       this.revision = revision;
       this.cells = null;
       this.chosen = null;
+      this.canvas.style.aspectRatio = `${map.cells.width} / ${map.cells.height}`;
       this.canvas.setAttribute("aria-label", `Map of ${map.points.length} pictures and the cells of ${map.cells.classes.length} classes. Arrow keys go from picture to picture, Enter opens one.`);
       this.showLegend();
       this.draw();
@@ -69,7 +70,7 @@ export class PictureMap {
       const dot = h("span", { class: "dot" });
       dot.style.background = colourOf(name);
       return h("li", {}, dot, name);
-    }));
+    }), this.mistaken.size > 0 ? h("li", { class: "soft" }, h("span", { class: "ring" }), "mistaken when left out") : null);
   }
 
   private place(point: { x: number; y: number }): [number, number] {
@@ -85,9 +86,7 @@ export class PictureMap {
     this.canvas.width = width * devicePixelRatio;
     this.canvas.height = height * devicePixelRatio;
     context.scale(devicePixelRatio, devicePixelRatio);
-    this.cells ??= paintCells(this.map.cells);
-    context.imageSmoothingEnabled = true;
-    context.imageSmoothingQuality = "high";
+    if (this.cells?.width !== this.canvas.width) this.cells = paintCells(this.map.cells, this.canvas.width, this.canvas.height);
     context.drawImage(this.cells, 0, 0, width, height);
     const size = this.map.points.length > 120 ? 22 : 32;
     for (const point of this.map.points) this.drawPoint(context, point, size);
@@ -98,7 +97,7 @@ export class PictureMap {
     const [x, y] = this.place(point);
     const image = this.thumbnailOf(point.id);
     context.lineWidth = this.mistaken.has(point.id) ? 3 : 1.5;
-    context.strokeStyle = computedColour(this.mistaken.has(point.id) ? "--amber" : `--c${colourIndex(point.class)}`);
+    context.strokeStyle = computedColour(this.mistaken.has(point.id) ? "--ink" : `--c${colourIndex(point.class)}`);
     context.beginPath();
     if (image) {
       const isInk = project.value?.input === "sketch" && !matchMedia("(prefers-color-scheme: dark)").matches;
@@ -166,22 +165,4 @@ export class PictureMap {
   private open(point: MapPoint | null): void {
     if (point) openPicture(point.id, point.class);
   }
-}
-
-/** Cells come as runs of one class, row by row from the top. */
-function paintCells({ width, height, classes, runs }: PlaneMap["cells"]): HTMLCanvasElement {
-  const { canvas, context } = canvasOf(width, height);
-  const tints = classes.map((name) => computedColour(`--k${colourIndex(name)}`));
-  let at = 0;
-  for (const [cell, length] of runs) {
-    context.fillStyle = tints[cell] ?? "transparent";
-    for (let left = length; left > 0; ) {
-      const x = at % width;
-      const take = Math.min(left, width - x);
-      context.fillRect(x, Math.floor(at / width), take, 1);
-      at += take;
-      left -= take;
-    }
-  }
-  return canvas;
 }

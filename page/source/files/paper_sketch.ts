@@ -1,6 +1,8 @@
 import { blobOf, canvasOf } from "../shared/canvas";
 import { DRAWN, FRAME } from "./drawing";
 
+const DARK = 96;
+
 /** A file: ink on paper becomes a sketch; what is dark around the edge is one already and stays as it is. */
 export async function asSketch(file: Blob): Promise<Blob> {
   let bitmap: ImageBitmap;
@@ -9,12 +11,23 @@ export async function asSketch(file: Blob): Promise<Blob> {
   } catch {
     return file; // a kind that the server may know, or no picture, which it will say
   }
-  const sketch = sketchOf(bitmap, bitmap.width, bitmap.height);
+  const sheet = greySheet(bitmap, bitmap.width, bitmap.height);
+  const sketch = edgeMean(sheet) < DARK ? null : inked(sheet);
   return sketch === null ? file : blobOf(sketch);
 }
 
-/** The sketch on a sheet of paper, or null when the edge is dark or nothing is drawn. */
+/** The sketch on a sheet of paper, or null where nothing is drawn. */
 export function sketchOf(source: CanvasImageSource, width: number, height: number): HTMLCanvasElement | null {
+  return inked(greySheet(source, width, height));
+}
+
+interface Sheet {
+  grey: Float32Array;
+  columns: number;
+  rows: number;
+}
+
+function greySheet(source: CanvasImageSource, width: number, height: number): Sheet {
   const scale = Math.min(1, 320 / Math.max(width, height));
   const columns = Math.max(1, Math.round(width * scale));
   const rows = Math.max(1, Math.round(height * scale));
@@ -22,8 +35,10 @@ export function sketchOf(source: CanvasImageSource, width: number, height: numbe
   context.fillStyle = "#fff";
   context.fillRect(0, 0, columns, rows);
   context.drawImage(source, 0, 0, columns, rows);
-  const grey = greyOf(context.getImageData(0, 0, columns, rows).data);
-  if (edgeMean(grey, columns, rows) < 96) return null;
+  return { grey: greyOf(context.getImageData(0, 0, columns, rows).data), columns, rows };
+}
+
+function inked({ grey, columns, rows }: Sheet): HTMLCanvasElement | null {
   const ink = inkOf(grey, columns, rows);
   const box = inkBox(ink, columns, rows);
   return box === null ? null : framed(ink, columns, rows, box);
@@ -35,7 +50,7 @@ function greyOf(pixels: Uint8ClampedArray): Float32Array {
   return grey;
 }
 
-function edgeMean(grey: Float32Array, columns: number, rows: number): number {
+function edgeMean({ grey, columns, rows }: Sheet): number {
   let sum = 0;
   let count = 0;
   for (let y = 0; y < rows; ++y) {

@@ -13,6 +13,7 @@ export async function teachFiles(groups: ReadonlyMap<string, readonly NamedPictu
   const total = [...groups.values()].reduce((sum, pictures) => sum + pictures.length, 0);
   const refused: RefusedPicture[] = [];
   const progress = progressNotice();
+  const group = crypto.randomUUID();
   let before = 0;
   try {
     for (const [className, pictures] of groups) {
@@ -25,7 +26,7 @@ export async function teachFiles(groups: ReadonlyMap<string, readonly NamedPictu
         if (total > FEW) progress.show(`Teaching ${(before + done).toLocaleString("en")} of ${counted(total, "picture")}: ${className}`, (before + done) / total);
       };
       show(0);
-      const taught = await teach(className, await prepared(pictures), show);
+      const taught = await teach(className, await prepared(pictures), show, group);
       refused.push(...taught.refused);
       before += pictures.length;
     }

@@ -5,7 +5,7 @@ interface Change {
   method: "POST" | "DELETE";
   path: string;
   body: BodyInit | null;
-  number: string;
+  headers: Record<string, string>;
   done(answer: unknown): void;
   failed(error: Error): void;
 }
@@ -26,9 +26,10 @@ let running = false;
 let attempts = 0;
 let timer = 0;
 
-export function submit<T>(method: "POST" | "DELETE", path: string, body: BodyInit | null = null): Promise<T> {
+/** The number of a change makes a repeated one recognisable, when the first answer was lost; changes of a group are undone together. */
+export function submit<T>(method: "POST" | "DELETE", path: string, body: BodyInit | null = null, group = ""): Promise<T> {
   return new Promise<T>((done, failed) => {
-    queue.push({ method, path, body, number: crypto.randomUUID(), done: done as (answer: unknown) => void, failed });
+    queue.push({ method, path, body, headers: { "X-Deepvoro-Request": crypto.randomUUID(), ...(group ? { "X-Deepvoro-Group": group } : {}) }, done: done as (answer: unknown) => void, failed });
     report(line.value.trouble, line.value.message);
     void work();
   });
@@ -56,7 +57,7 @@ async function work(): Promise<void> {
   running = true;
   for (let first = queue[0]; first !== undefined; first = queue[0]) {
     try {
-      const answer = await change(first.method, first.path, first.body, first.number);
+      const answer = await change(first.method, first.path, first.body, first.headers);
       queue.shift();
       attempts = 0;
       report("", "");

@@ -47,9 +47,8 @@ async function renewToken(): Promise<boolean> {
   return isNew;
 }
 
-/** A change. The number makes a repeated one recognisable, when the first answer was lost. */
-export async function change<T>(method: "POST" | "DELETE", path: string, body: BodyInit | null, number: string): Promise<T> {
-  const attempt = () => send(path, { method, body, headers: { "X-Deepvoro-Token": token, "X-Deepvoro-Request": number, ...(typeof body === "string" ? { "Content-Type": "application/json" } : {}) } });
+export async function change<T>(method: "POST" | "DELETE", path: string, body: BodyInit | null, headers: Record<string, string>): Promise<T> {
+  const attempt = () => send(path, { method, body, headers: { "X-Deepvoro-Token": token, ...headers, ...(typeof body === "string" ? { "Content-Type": "application/json" } : {}) } });
   let response = await attempt();
   if (response.status === 403 && (await renewToken())) response = await attempt();
   return (await checked(response)).json() as Promise<T>;

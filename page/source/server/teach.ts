@@ -17,14 +17,14 @@ const MOST_PICTURES = 24;
 const MOST_BYTES = 8_000_000;
 
 /** Teaches pictures in batches small enough that progress is seen and one picture never waits long behind many. */
-export async function teach(className: string, pictures: readonly NamedPicture[], progress: (done: number) => void = () => undefined): Promise<{ ids: string[]; refused: RefusedPicture[] }> {
+export async function teach(className: string, pictures: readonly NamedPicture[], progress: (done: number) => void = () => undefined, group: string = crypto.randomUUID()): Promise<{ ids: string[]; refused: RefusedPicture[] }> {
   const ids: string[] = [];
   const refused: RefusedPicture[] = [];
   let done = 0;
   for (const batch of batches(pictures)) {
     const form = new FormData();
     for (const picture of batch) form.append("picture", picture.blob, picture.name);
-    const taught = await submit<Taught>("POST", `${classAddress(className)}/pictures`, form);
+    const taught = await submit<Taught>("POST", `${classAddress(className)}/pictures`, form, group);
     ids.push(...taught.added.map((one) => one.id));
     refused.push(...taught.refused.map((one) => ({ name: batch[one.index]?.name ?? one.name, error: one.error })));
     done += batch.length;

@@ -17,7 +17,7 @@ const undoButton = button("Undo", ICONS.undo, () => void undoLast());
 const redoButton = button("Redo", ICONS.redo, () => void redoLast());
 const tools = h("div", { class: "tools" }, undoButton, redoButton);
 
-export const teachPanel = h("section", { class: "teach panel", "aria-labelledby": "teach-title" }, h("div", { class: "panel-head" }, h("h2", { id: "teach-title" }, "Teach"), summary, tools), h("div", { class: "cards-scroll" }, grid, newClass.element));
+export const teachPanel = h("section", { class: "teach panel", "aria-labelledby": "teach-title" }, h("div", { class: "panel-head" }, h("h2", { id: "teach-title" }, "Teach"), summary, tools), h("div", { class: "cards-scroll", tabindex: -1 }, grid, newClass.element));
 
 export async function undoLast(): Promise<void> {
   if (project.value?.undo == null) return;
