@@ -3,6 +3,7 @@ import base64
 import itertools
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -56,6 +57,7 @@ class Browser:
 
     def _read(self):
         while b"\0" not in self._unread:
+            assert select.select([self._in], [], [], 3 * PATIENCE_MS / 1000)[0], "the browser says nothing"
             more = os.read(self._in, 1 << 20)
             assert more, "the browser has gone"
             self._unread += more

@@ -68,13 +68,9 @@ class Easel {
     for (const file of files) await ask(file.name, project.value?.input === "sketch" ? await asSketch(file.blob) : file.blob, `file ${++this.count}`);
   }
 
-  /** What would be taught now. */
-  async picture(): Promise<NamedPicture | null> {
-    if (this.mode.value === "camera") {
-      const blob = await this.camera.still();
-      return blob && { name: this.camera.name, blob };
-    }
-    return question.value;
+  /** Until the question is what is seen. */
+  async settle(): Promise<void> {
+    if (this.mode.value === "draw") await this.pad.settle();
   }
 
   private async chooseAndAsk(): Promise<void> {

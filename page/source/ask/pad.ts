@@ -21,6 +21,9 @@ export class Pad {
   private series = 0;
   private askedTime = 0;
   private timer = 0;
+  private version = 0;
+  private askedVersion = 0;
+  private making: Promise<void> = Promise.resolve();
 
   constructor() {
     this.tools = [button("Undo stroke", ICONS.undo, () => this.undoStroke()), button("Clear", ICONS.close, () => this.clear())];
@@ -49,13 +52,16 @@ export class Pad {
   clear(): void {
     this.strokes = [];
     this.series += 1;
+    this.askedVersion = ++this.version;
     clearTimeout(this.timer);
+    this.timer = 0;
     forget();
     this.paint();
   }
 
   undoStroke(): void {
     this.strokes.pop();
+    this.version += 1;
     this.lastStrokeTime = this.isEmpty ? 0 : Date.now();
     this.paint();
     if (this.isEmpty) this.clear();
@@ -67,8 +73,17 @@ export class Pad {
     clearTimeout(this.timer);
     this.timer = 0;
     this.askedTime = performance.now();
-    const { series } = this;
-    void this.blob().then((blob) => (series === this.series ? ask(this.name, blob, `drawing ${series}`) : undefined));
+    this.askedVersion = this.version;
+    const { series, version } = this;
+    this.making = this.blob().then((blob) => {
+      if (series === this.series && version === this.askedVersion) void ask(this.name, blob, `drawing ${series}`);
+    });
+  }
+
+  /** Until what is asked is what is drawn: a picture is taught as it is seen. */
+  async settle(): Promise<void> {
+    if (this.version !== this.askedVersion) this.askNow();
+    await this.making;
   }
 
   private askSoon(): void {
@@ -83,6 +98,7 @@ export class Pad {
     this.drawing = event.pointerId;
     this.canvas.setPointerCapture(event.pointerId);
     this.strokes.push([this.pointOf(event)]);
+    this.version += 1;
     this.lastStrokeTime = Date.now();
     this.paint();
     event.preventDefault();
@@ -95,6 +111,7 @@ export class Pad {
     if (event.pointerId !== this.drawing || stroke === undefined) return;
     const all = event.getCoalescedEvents();
     stroke.push(...(all.length > 0 ? all : [event]).map((one) => this.pointOf(one)));
+    this.version += 1;
     this.paint();
     this.askSoon();
   }

@@ -75,15 +75,27 @@ async function answer(current: Question): Promise<void> {
 export async function teachQuestion(className: string): Promise<void> {
   const current = question.value;
   if (current === null || current.taughtAs === className) return;
-  const isMoved = current.id !== "" && (await moved(current.id, className));
-  if (!isMoved) {
-    const taught = await teach(className, [{ name: current.name, blob: current.blob }]);
-    const [refused] = taught.refused;
-    if (refused) throw new Error(refused.error);
-    current.id = taught.ids[0] ?? "";
+  const before = current.taughtAs;
+  // Said at once, so that the next stroke begins the next drawing; taken back when it fails.
+  showTaught(current, className);
+  try {
+    const isMoved = current.id !== "" && (await moved(current.id, className));
+    if (!isMoved) current.id = await taught(current, className);
+  } catch (error) {
+    showTaught(current, before);
+    throw error;
   }
-  current.taughtAs = className;
-  if (question.value === current) question.value = current;
+}
+
+function showTaught(one: Question, className: string): void {
+  one.taughtAs = className;
+  if (question.value === one) question.value = one;
+}
+
+async function taught({ name, blob }: Question, className: string): Promise<string> {
+  const { ids, refused } = await teach(className, [{ name, blob }]);
+  if (refused[0]) throw new Error(refused[0].error);
+  return ids[0] ?? "";
 }
 
 /** It may have been removed meanwhile. */
@@ -99,10 +111,7 @@ async function moved(id: string, className: string): Promise<boolean> {
 
 /** Something was undone: where the picture is now, nobody here knows. */
 export function forgetTaught(): void {
-  const current = question.value;
-  if (current === null) return;
-  current.taughtAs = "";
-  question.value = current;
+  if (question.value) showTaught(question.value, "");
 }
 
 let answeredRevision = -1;

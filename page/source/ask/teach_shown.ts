@@ -5,6 +5,7 @@ import { question, teachQuestion } from "./question";
 /** Teaches what the easel shows; false when it shows nothing. */
 export async function teachShown(className: string): Promise<boolean> {
   if (easel.mode.value !== "camera") {
+    await easel.settle();
     if (question.value === null) return false;
     await teachQuestion(className);
     return true;

@@ -54,6 +54,7 @@ export class Wrong {
   }
 
   private async teach(name: string): Promise<void> {
+    await easel.settle();
     await said(`Not taught as ${name}`, teachQuestion(name));
     this.input.value = "";
     this.close();

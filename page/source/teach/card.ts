@@ -86,7 +86,7 @@ export class Card {
       const heading = input.parentElement;
       if (heading) fill(heading, this.name);
       this.name.focus();
-      if (isChanged) await said("Not renamed", renameClass(old, to));
+      if (isChanged && (await said("Not renamed", renameClass(old, to).then(() => true)))) focusName(to);
     };
     input.addEventListener("keydown", (event) => {
       event.stopPropagation();
@@ -98,4 +98,9 @@ export class Card {
     this.name.replaceWith(input);
     input.select();
   }
+}
+
+/** A class of another name has another card. */
+function focusName(className: string): void {
+  for (const name of Array.from(document.querySelectorAll<HTMLElement>(".card .name"))) if (name.textContent === className) name.focus();
 }

@@ -8,13 +8,17 @@ const EVERY_MS = 100;
 export function teachWhileHeld(button: HTMLButtonElement, className: () => string, nothingShown: () => void): void {
   let timer = 0;
   let count = 0;
+  let isBusy = false;
   const counter = (words: string) => {
     button.dataset["count"] = words;
   };
   const teachOne = async () => {
+    if (isBusy) return;
+    isBusy = true;
     const isTaught = await said(`Not taught as ${className()}`, teachShown(className()));
-    if (isTaught === false) nothingShown();
-    else if (isTaught && timer !== 0) counter(`+${++count}`);
+    isBusy = false;
+    if (isTaught && easel.mode.value === "camera") counter(`+${++count}`);
+    if (isTaught === false && easel.mode.value !== "camera") nothingShown();
   };
   const stop = () => {
     clearInterval(timer);
@@ -24,10 +28,12 @@ export function teachWhileHeld(button: HTMLButtonElement, className: () => strin
   button.addEventListener("pointerdown", (event) => {
     if (easel.mode.value !== "camera" || event.button !== 0) return;
     count = 0;
+    // The card grows while it is taught, and the button moves from under the pointer.
+    button.setPointerCapture(event.pointerId);
     timer = window.setInterval(() => void teachOne(), EVERY_MS);
     void teachOne();
   });
-  for (const end of ["pointerup", "pointerleave", "pointercancel"] as const) button.addEventListener(end, () => timer !== 0 && stop());
+  for (const end of ["pointerup", "pointercancel"] as const) button.addEventListener(end, () => timer !== 0 && stop());
   button.addEventListener("click", (event) => {
     // With the camera, a mouse has taught by holding already; a keyboard has not.
     if (easel.mode.value !== "camera" || event.detail === 0) void teachOne();

@@ -57,6 +57,7 @@ export class NewClass {
   }
 
   private async make(name: string): Promise<void> {
+    await easel.settle();
     const isShown = question.value !== null && question.value.taughtAs === "";
     const made = await said(`${name} was not made`, isShown ? teachShown(name) : addClass(name).then(() => true));
     if (made === undefined) return;

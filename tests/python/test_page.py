@@ -1,0 +1,287 @@
+"""What a person does with the page of `deepvoro serve`: draws, drops, shows, corrects, undoes, with mouse or keys alone."""
+import csv
+import io
+import shutil
+import tarfile
+
+import pytest
+from browser import find_browser
+from mock_server import FIRST_CLASSES, SKETCHES, MockServer, State, sketches
+from served_page import CONTROL, SHIFT, ServedPage, built_page, cross, face, house, lightning
+
+if find_browser() is None:
+    pytest.skip("no Chromium: apt-get install chromium-headless-shell", allow_module_level=True)
+
+DRAWINGS = {"face": face, "house": house, "lightning": lightning}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with ServedPage() as opened:
+        yield opened
+
+
+@pytest.fixture
+def server():
+    with MockServer(built_page(), State(sketches(FIRST_CLASSES, 5))) as served:
+        yield served
+
+
+@pytest.fixture
+def page(browser, server):
+    browser.visit(server.address)
+    browser.until_classes(butterfly=5, chair=5, clock=5)
+    yield browser
+    assert browser.messages == []
+    assert all(address.startswith((server.address, "blob:" + server.address)) for address in browser.requests), browser.requests
+    browser.call("Page.navigate", url="about:blank")
+
+
+def teach_drawings(page, counts):
+    """Draws each class and names it, as a visitor would: the first one by a new name, then into its card."""
+    for name, count in counts.items():
+        for k in range(count):
+            page.draw(DRAWINGS[name](k))
+            page.until("document.querySelector('.bars li') && !document.querySelector('.teach-this:disabled')")
+            if k == 0:
+                page.click("#new-class")
+                page.type(name)
+                page.press("Enter")
+            else:
+                page.click(page.card(name, ".teach-this"))
+            page.until(f"[...document.querySelectorAll('.card:not(.new)')].some((c) => c.dataset.key === '{name}' && c.querySelector('.count').textContent === '{k + 1}')")
+
+
+def test_draws_three_classes_and_is_understood(page):
+    teach_drawings(page, {name: 3 for name in DRAWINGS})
+    for name, drawing in DRAWINGS.items():
+        page.press("x")
+        page.draw(drawing(1.5))
+        page.until_answer(name)
+        assert page.run("document.querySelector('.bars li .name').textContent") == name
+    assert not any("100" in amount for amount in page.run("[...document.querySelectorAll('.amount')].map((e) => e.textContent)"))
+
+
+def test_teaching_answers_the_question_again(page):
+    page.draw(cross(0))
+    page.until_answer("I don’t know this")
+    assert "nearest is" in page.run("document.querySelector('.under').textContent")
+    page.click(".answer .main")
+    page.click(".wrong input")
+    page.type("cross")
+    page.press("Enter")
+    page.until_answer("cross")
+    page.until_classes(butterfly=5, chair=5, clock=5, cross=1)
+    assert page.run("document.querySelector('.under').textContent") == "taught as cross"
+    page.press("z", CONTROL)
+    page.until_answer("I don’t know this")
+    page.until_classes(butterfly=5, chair=5, clock=5)
+    page.press("z", CONTROL | SHIFT)
+    page.until_answer("cross")
+
+
+def test_a_wrong_answer_is_corrected_by_one_click(page):
+    page.draw(face(0))
+    page.until("document.querySelector('.bars li')")
+    said = page.run("document.querySelector('.word').textContent")
+    right = "butterfly" if said != "butterfly" else "chair"
+    page.click(".wrong summary")
+    page.click(f".wrong .chip:nth-child({1 + page.run(f'''[...document.querySelectorAll('.wrong .chip')].findIndex((c) => c.textContent === '{right}')''')})")
+    page.until_classes(**{**{name: 5 for name in FIRST_CLASSES}, right: 6})
+    page.until(f"document.querySelector('.under').textContent === 'taught as {right}'")
+    # Corrected once more, the picture moves: it is not taught twice.
+    other = next(name for name in FIRST_CLASSES if name != right)
+    page.click(page.card(other, ".teach-this"))
+    page.until_classes(**{**{name: 5 for name in FIRST_CLASSES}, other: 6})
+
+
+def test_the_next_stroke_after_teaching_begins_a_new_drawing(page):
+    page.draw(house(0))
+    page.until("document.querySelector('.bars li')")
+    page.press("1")
+    page.until_classes(butterfly=6, chair=5, clock=5)
+    page.draw(lightning(0)[:1])
+    page.until("document.querySelector('.under').textContent.trim() === '' || document.querySelector('.answer .main')")
+    page.press("z", CONTROL)  # the stroke came last
+    page.until("document.querySelector('.pad-hint').hidden === false")
+    page.press("z", CONTROL)  # now what was taught
+    page.until_classes(butterfly=5, chair=5, clock=5)
+
+
+def test_why_shows_neighbours_votes_and_distance(page):
+    page.draw(face(0))
+    page.until("document.querySelector('.bars li')")
+    page.click(".why summary")
+    page.until("[...document.querySelectorAll('.neighbours img')].filter((i) => i.complete && i.naturalWidth > 0).length === 3")
+    assert page.run("document.querySelectorAll('.votes li').length") > 0
+    assert "unknown beyond" in page.run("document.querySelector('.distance').getAttribute('aria-label')")
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Two classes of sketches in a folder, and a file that is no picture."""
+    with tarfile.open(SKETCHES) as tar:
+        for name in ("camel", "car"):
+            (tmp_path / "more" / name).mkdir(parents=True)
+            for i in range(4):
+                (tmp_path / "more" / name / f"{i}.png").write_bytes(tar.extractfile(f"{name}/{i:03}.png").read())
+    (tmp_path / "more/car/notes.txt").write_text("no picture")
+    return tmp_path / "more"
+
+
+def test_folders_that_are_dropped_are_classes(page, folders):
+    page.drop(".card.new", folders / "camel", folders / "car")
+    page.until_classes(butterfly=5, camel=4, car=4, chair=5, clock=5)
+    page.until("document.querySelector('.notice.error')")
+    refused = page.run("document.querySelector('.notice.error').textContent")
+    assert "1 picture was refused" in refused and "notes.txt: is not a picture" in refused
+    page.press("z", CONTROL)  # one drop is one step
+    page.until_classes(butterfly=5, chair=5, clock=5)
+
+
+def test_a_folder_of_folders_is_a_class_for_each(page, folders):
+    page.drop("main", folders)
+    page.until_classes(butterfly=5, camel=4, car=4, chair=5, clock=5)
+
+
+def test_files_are_taught_by_a_card_and_asked_elsewhere(page, folders):
+    page.drop(page.card("chair"), folders / "camel/0.png", folders / "camel/1.png")
+    page.until_classes(butterfly=5, chair=7, clock=5)
+    page.drop(".ask", folders / "car/0.png", folders / "camel/2.png")
+    page.until("document.querySelectorAll('.history li').length === 2 && !document.querySelector('.history').textContent.includes('…')")
+    page.until("document.querySelector('.shown').naturalWidth > 0")
+    page.until_classes(butterfly=5, chair=7, clock=5)
+
+
+def test_ink_on_paper_becomes_a_sketch(page, tmp_path):
+    from PIL import Image, ImageDraw
+    paper = Image.new("RGB", (400, 300), (228, 224, 215))
+    drawn = ImageDraw.Draw(paper)
+    drawn.ellipse((120, 60, 300, 240), outline=(40, 40, 60), width=6)
+    drawn.line((210, 150, 210, 90), fill=(40, 40, 60), width=6)
+    drawn.line((210, 150, 250, 170), fill=(40, 40, 60), width=6)
+    paper.save(tmp_path / "clock.jpg")
+    page.drop(".ask", tmp_path / "clock.jpg")
+    page.until_answer("clock")
+
+
+def test_pictures_move_and_are_removed(page, server):
+    moved = server.state.order["clock"][0]
+    page.until("document.querySelectorAll('.tile img').length === 15")
+    page.drag(f".tile[data-key={moved}]", page.card("chair", "h3"))
+    page.until_classes(butterfly=5, chair=6, clock=4)
+    assert server.state.order["chair"][0] == moved
+    page.run("document.querySelector(`.card[data-key=chair] .tile`).focus()")
+    page.press("Delete")
+    page.until_classes(butterfly=5, chair=5, clock=4)
+    page.press("z", CONTROL)
+    page.until_classes(butterfly=5, chair=6, clock=4)
+    page.click(page.card("butterfly", ".card-foot .plain:last-child"))
+    page.until_classes(chair=6, clock=4)
+    page.press("z", CONTROL)
+    page.until_classes(butterfly=5, chair=6, clock=4)
+
+
+def test_the_camera_answers_and_teaches_while_held(page):
+    page.click(".easel .tabs button:nth-child(3)")
+    page.until("document.querySelector('.camera').videoWidth > 0 && document.querySelector('.bars li')")
+    x, y = page.middle(page.card("clock", ".teach-this"))
+    page.mouse("mousePressed", x, y, 1)
+    page.until("Number(document.querySelector('.card[data-key=clock] .count').textContent) >= 8")
+    assert page.run("document.querySelector('.card[data-key=clock] .teach-this').dataset.count").startswith("+")
+    page.mouse("mouseReleased", x, y)
+    page.click(".easel .tabs button:nth-child(1)")
+    assert page.run("document.querySelector('.camera').srcObject") is None
+
+
+def test_check_tells_what_to_teach_next(page):
+    page.until("document.querySelector('.next li')")
+    assert "of 15" in page.run("document.querySelector('.check-words').textContent")
+    assert page.run("document.querySelectorAll('.next .mistaken').length") == int(page.run("document.querySelector('.check-words').textContent.match(/(\\d+) wrong/)[1]"))
+    page.until("document.querySelectorAll('.tile.mistaken').length === document.querySelectorAll('.next .mistaken').length")
+    page.click(".check .tabs button:nth-child(3)")
+    assert page.run("[...document.querySelectorAll('.confusion tbody tr')].map((r) => [...r.querySelectorAll('td')].reduce((s, c) => s + (Number(c.textContent) || 0), 0))") == [5, 5, 5]
+    page.click(".check .tabs button:nth-child(2)")
+    page.until("document.querySelector('.map')?.getAttribute('aria-label')?.startsWith('Map of 15 pictures and the cells of 3 classes')")
+    colours = page.run("""(() => { const c = document.querySelector('.map'); const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data; const seen = new Map();
+        for (let i = 0; i < d.length; i += 4) { const k = d[i] << 16 | d[i + 1] << 8 | d[i + 2]; seen.set(k, (seen.get(k) ?? 0) + 1); }
+        return [...seen].filter(([, n]) => n > c.width * c.height / 50).map(([k]) => k); })()""")
+    assert {0xc7dfee, 0xfae8c4, 0xc5e8dd} <= set(colours)
+    page.run("document.querySelector('.map').focus()")
+    page.press("ArrowRight")
+    assert page.run("document.querySelector('.map-tip').textContent").split(",")[0] in FIRST_CLASSES
+    page.press("Enter")
+    page.until("document.querySelector('.picture-dialog').open")
+    page.press("Escape")
+
+
+def test_reload_keeps_all(page, server):
+    page.draw(lightning(0))
+    page.until("document.querySelector('.bars li')")
+    page.press("/")
+    page.type("lightning")
+    page.press("Enter")
+    page.until_classes(butterfly=5, chair=5, clock=5, lightning=1)
+    page.visit(server.address)
+    page.until_classes(butterfly=5, chair=5, clock=5, lightning=1)
+    page.draw(lightning(1))
+    page.until_answer("lightning")
+
+
+def test_keys_alone(page, folders, tmp_path):
+    """Everything but drawing: a picture is pasted, taught, corrected, a class made and renamed, pictures moved and removed."""
+    page.run(f"""(async () => {{ const bytes = await (await fetch(document.querySelector('.tile img').src)).blob(); const data = new DataTransfer();
+        data.items.add(new File([bytes], 'pasted.png', {{type: 'image/png'}})); document.dispatchEvent(new ClipboardEvent('paste', {{clipboardData: data, bubbles: true}})); }})()""")
+    page.until("document.querySelector('.bars li')")
+    page.press("3")
+    page.until_classes(butterfly=5, chair=6, clock=5)
+    page.press("w")
+    page.until("document.activeElement.classList.contains('chip')")
+    page.press("Enter")
+    page.until("!document.querySelector('.wrong').open")
+    page.until_classes(butterfly=6, chair=5, clock=5)
+    page.press("/")
+    assert page.active() == "Name of a new class"
+    page.type("cat")
+    page.press("Enter")
+    page.until_classes(butterfly=6, cat=0, chair=5, clock=5)
+    page.run("document.activeElement.blur(); document.querySelector('.card[data-key=cat] .name').focus()")
+    page.press("Enter")
+    page.type("cats")
+    page.press("Enter")
+    page.until_classes(butterfly=6, cats=0, chair=5, clock=5)
+    page.until("document.activeElement.textContent === 'cats'")
+    page.run("document.querySelector('.card[data-key=clock] .tile').focus()")
+    page.press("ArrowRight")
+    assert page.active() == "picture 2 of clock" or page.active().startswith("picture 2 of clock,")
+    page.press("Enter")
+    page.until("document.querySelector('.picture-dialog').open")
+    page.press("Tab")
+    page.press("Enter")  # the first class to move to
+    page.until_classes(butterfly=7, cats=0, chair=5, clock=4)
+    page.press("?")
+    page.until("document.querySelector('.help').open")
+    page.press("Escape")
+    page.press("k")
+    page.until("document.querySelector('.keep').open")
+    page.press("Escape")
+
+
+def test_what_was_answered_and_taught_can_be_kept(page, folders, tmp_path):
+    page.drop(".ask", folders / "car/0.png", folders / "camel/2.png")
+    page.until("document.querySelectorAll('.history li').length === 2 && !document.querySelector('.history').textContent.includes('…')")
+    page.press("k")
+    page.until("document.querySelector('.keep').open")
+    assert page.run("[...document.querySelectorAll('.commands code')].map((c) => c.textContent)")[0].startswith("deepvoro fit ")
+    page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path), eventsEnabled=True)
+    page.run("[...document.querySelectorAll('.keep .action')].find((a) => a.textContent.startsWith('Answers')).click()")
+    name = page.wait_for("Browser.downloadWillBegin")["suggestedFilename"]
+    page.wait_for("Browser.downloadProgress", lambda values: values["state"] == "completed")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / name).read_text())))
+    assert [row["file"] for row in rows] == ["0.png", "2.png"]
+    assert abs(sum(float(rows[0][name]) for name in FIRST_CLASSES) - 1) < 1e-5 and rows[0]["nearest"] in FIRST_CLASSES
+    page.run("[...document.querySelectorAll('.keep .action')].find((a) => a.textContent.startsWith('Project')).click()")
+    name = page.wait_for("Browser.downloadWillBegin")["suggestedFilename"]
+    page.wait_for("Browser.downloadProgress", lambda values: values["state"] == "completed")
+    shutil.unpack_archive(tmp_path / name, tmp_path / "unpacked", "zip")
+    assert sorted(folder.name for folder in (tmp_path / "unpacked/pictures").iterdir()) == sorted(FIRST_CLASSES)
