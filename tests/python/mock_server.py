@@ -8,7 +8,6 @@ import email.policy
 import io
 import json
 import sys
-import tarfile
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,16 +17,15 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import numpy as np
 from PIL import Image
 
-SKETCHES = Path(__file__).resolve().parents[2] / "data/quickdraw/pictures/novel.tar"
-FIRST_CLASSES = ("butterfly", "clock", "chair")
+SKETCHES = Path(__file__).resolve().parents[2] / "src/serve/sketches"
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 CSP = "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 UNKNOWN_BEYOND = 0.93
 
 
-def sketches(names, count):
-    with tarfile.open(SKETCHES) as tar:
-        return {name: [tar.extractfile(f"{name}/{i:03}.png").read() for i in range(count)] for name in names}
+def sketches():
+    """What a new project begins with."""
+    return {folder.name: [file.read_bytes() for file in sorted(folder.iterdir())] for folder in sorted(SKETCHES.iterdir())}
 
 
 def embed(data):
@@ -108,7 +106,7 @@ class State:
         weights = {name: np.exp(-12 * distance ** 2) for name, distance in distances.items()}
         total = sum(weights.values())
         nearest = min(distances, key=distances.get)
-        return {"class": "unknown" if distances[nearest] > UNKNOWN_BEYOND else nearest, "nearest": nearest, "distance": distances[nearest],
+        return {"class": "unknown" if distances[nearest] > UNKNOWN_BEYOND else nearest, "nearest": nearest, "unknown": distances[nearest] > UNKNOWN_BEYOND, "distance": distances[nearest],
                 "threshold": UNKNOWN_BEYOND, "probabilities": {name: weight / total for name, weight in weights.items()}}
 
     def predict(self, data):
@@ -208,6 +206,8 @@ class Handler(BaseHTTPRequestHandler):
         steps = [unquote(step) for step in address.path.split("/")[1:]]
         state = self.server.state
         try:
+            if state.loading is not None and steps[0] == "api" and steps != ["api", "health"]:
+                raise Refusal(503, "the network is being loaded")
             with state.lock:
                 if self.command == "GET":
                     self.answer_get(state, steps, parse_qs(address.query))
@@ -255,12 +255,10 @@ class Handler(BaseHTTPRequestHandler):
                 raise Refusal(404, "there is nothing here")
 
     def answer_change(self, state, steps, body):
+        if steps == ["api", "predict"]:
+            return self.reply(200, {"answers": [state.predict(data) for _, data in parts_of(self.headers["Content-Type"], body)]})
         if self.headers.get("X-Deepvoro-Token") != state.token:
             raise Refusal(403, "the token is not the one of this server")
-        if steps == ["api", "predict"]:
-            if state.loading is not None:
-                raise Refusal(503, "the network is being loaded")
-            return self.reply(200, {"answers": [state.predict(data) for _, data in parts_of(self.headers["Content-Type"], body)]})
         if state.read_only:
             raise Refusal(403, "this server is read-only")
         number = self.headers.get("X-Deepvoro-Request")
@@ -345,7 +343,7 @@ class MockServer:
 
 
 def main():
-    with MockServer(sys.argv[1], State(sketches(FIRST_CLASSES, 5)), int(sys.argv[2]) if len(sys.argv) > 2 else 8081) as server:
+    with MockServer(sys.argv[1], State(sketches()), int(sys.argv[2]) if len(sys.argv) > 2 else 8081) as server:
         print(server.address)
         server._thread.join()
 

@@ -39,7 +39,7 @@ class AnswerView {
   private show(): void {
     const current = question.value;
     const answer = current?.answer ?? null;
-    this.element.classList.toggle("unknown", answer?.class === "unknown");
+    this.element.classList.toggle("unknown", answer?.unknown ?? false);
     this.actions.hidden = answer === null || current === null;
     if (current === null || answer === null) this.showNothing(current);
     else this.showAnswer(current, answer);
@@ -49,12 +49,12 @@ class AnswerView {
     fill(this.bars);
     this.wrong.close();
     this.word.className = "word quiet";
-    this.word.textContent = project.value === null ? "" : quietWord(current);
+    this.word.textContent = project.value === null && network.value === "" ? "" : quietWord(current);
     this.under.textContent = quietLine(current);
   }
 
   private showAnswer(current: Question, answer: Answer): void {
-    const isUnknown = answer.class === "unknown";
+    const isUnknown = answer.unknown;
     this.word.className = isUnknown ? "word" : answer.class.length > 14 ? "word long" : "word";
     this.word.textContent = isUnknown ? "I don’t know this" : answer.class;
     this.showUnder(current, answer, isUnknown);
@@ -98,6 +98,7 @@ function quietWord(current: Question | null): string {
 }
 
 function quietLine(current: Question | null): string {
+  if (project.value === null && network.value === "") return "";
   if (network.value !== "") return network.value;
   if (current?.error) return `${current.name}: ${current.error}`;
   if (pictureCount() === 0) return classes.value.length === 0 ? "Draw or drop a picture, then name its class: one picture is enough to begin." : "Put a first picture into one of the classes.";

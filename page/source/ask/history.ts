@@ -27,7 +27,7 @@ function make(one: Question): HTMLElement {
 }
 
 function update(node: HTMLElement, one: Question): void {
-  const words = one.error ? "not read" : one.answer?.class === "unknown" ? "unknown" : one.answer?.class ?? "…";
+  const words = one.error ? "not read" : one.answer?.unknown ? "unknown" : one.answer?.class ?? "…";
   const said = node.querySelector(".said");
   if (said && said.textContent !== words) said.textContent = words;
   node.firstElementChild?.setAttribute("aria-label", `${one.name}: ${words}`);

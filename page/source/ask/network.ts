@@ -1,4 +1,5 @@
 import { health, NoAnswer } from "../server/request";
+import { refresh } from "../server/project";
 import { Signal } from "../shared/signal";
 import { askAgain } from "./question";
 
@@ -13,11 +14,12 @@ export async function watchNetwork(): Promise<void> {
     if (told.status === "ok") {
       if (network.value === "") return;
       network.value = "";
+      await refresh();
       await askAgain();
       return;
     }
     const seconds = told.seconds_left;
-    network.value = `The network ${told.backbone} is being loaded${seconds === undefined ? "" : `, about ${Math.max(1, Math.round(seconds))} s`}. You can draw already.`;
+    network.value = `The network is being loaded${seconds === undefined ? "" : `, about ${Math.max(1, Math.round(seconds))} s`}. You can draw already.`;
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
   }

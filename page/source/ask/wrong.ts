@@ -32,8 +32,8 @@ export class Wrong {
 
   show(question: Question, answer: Answer): void {
     this.element.hidden = project.value?.read_only ?? true;
-    this.title.textContent = answer.class === "unknown" ? "What is it?" : "Wrong?";
-    const taken = question.taughtAs || (answer.class === "unknown" ? "" : answer.class);
+    this.title.textContent = answer.unknown ? "What is it?" : "Wrong?";
+    const taken = question.taughtAs || (answer.unknown ? "" : answer.class);
     const names = classes.value.map((one) => one.name).filter((name) => name !== taken);
     if (names.join("/") === this.names) return;
     this.names = names.join("/");

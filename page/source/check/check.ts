@@ -60,7 +60,9 @@ function show(): void {
     fill(body);
     return;
   }
-  fill(words, h("strong", {}, `${checked.right} of ${checked.of}`), ` right when left out · ${checked.wrong.length === 0 ? "none wrong" : `${checked.wrong.length} wrong`} · ${counted(checked.doubtful.length, "doubtful picture")}`);
+  const isWrong = new Set(checked.wrong.map((one) => one.id));
+  const doubtful = checked.doubtful.filter((one) => !isWrong.has(one.id)).length;
+  fill(words, h("strong", {}, `${checked.right} of ${checked.of}`), ` right when left out · ${checked.wrong.length === 0 ? "none wrong" : `${checked.wrong.length} wrong`} · ${counted(doubtful, "doubtful picture")}`);
   if (view.value === "next") fill(body, nextList(checked));
   else if (view.value === "confusion") fill(body, confusionTable(checked.confusion));
   else {

@@ -27,6 +27,7 @@ async function fetchAll(): Promise<void> {
     isStale = false;
     try {
       const [told, counts] = await Promise.all([request.project(), request.classes()]);
+      told.read_only ||= !request.mayChange();
       orderClasses(counts.map((one) => one.name));
       const isNew = told.revision !== project.value?.revision || told.folder !== project.value.folder;
       if (offline.value) offline.value = false;
@@ -34,6 +35,8 @@ async function fetchAll(): Promise<void> {
       classes.value = counts;
       project.value = told;
     } catch (error) {
+      // While the network is loaded there is nothing to tell; whoever waits for it asks again.
+      if (error instanceof request.Refused) return;
       if (!(error instanceof request.NoAnswer)) throw error;
       offline.value = true;
     }

@@ -54,6 +54,11 @@ export async function change<T>(method: "POST" | "DELETE", path: string, body: B
   return (await checked(response)).json() as Promise<T>;
 }
 
+/** Whoever came without a token can ask, and change nothing. */
+export function mayChange(): boolean {
+  return token !== "";
+}
+
 const part = encodeURIComponent;
 
 export function health(): Promise<Health> {
@@ -92,9 +97,7 @@ export const classAddress = (className: string): string => `/api/classes/${part(
 
 /** Asks one picture; a newer question of the same kind may abort it. */
 export async function predict(picture: Blob, signal: AbortSignal): Promise<Answer> {
-  const sent = () => send("/api/predict", { method: "POST", body: picture, headers: { "Content-Type": picture.type || "application/octet-stream", "X-Deepvoro-Token": token }, signal });
-  let response = await sent();
-  if (response.status === 403 && (await renewToken())) response = await sent();
+  const response = await send("/api/predict?reject=1", { method: "POST", body: picture, headers: { "Content-Type": picture.type || "application/octet-stream" }, signal });
   const { answers } = (await (await checked(response)).json()) as { answers: Answer[] };
   const [answer] = answers;
   if (answer === undefined) throw new Refused(500, "The server gave no answer.");

@@ -2,7 +2,7 @@
 export interface Health {
   status: "ok" | "loading";
   version: string;
-  backbone: string;
+  backbone?: string;
   seconds_left?: number;
 }
 
@@ -41,6 +41,7 @@ export interface Answer {
   file?: string;
   class: string;
   nearest: string;
+  unknown: boolean;
   distance: number;
   threshold: number;
   probabilities: Record<string, number>;

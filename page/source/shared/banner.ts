@@ -1,6 +1,7 @@
 import { line, tryAgain } from "../server/changes";
 import type { Line } from "../server/changes";
 import { offline, project, refresh } from "../server/project";
+import { mayChange } from "../server/request";
 import { fill, h } from "./dom";
 import { counted } from "./words";
 
@@ -20,7 +21,7 @@ function show(): void {
   if (offline.value || state.trouble === "offline") fill(banner, words("The server does not answer.", waitingWords(state)), again);
   else if (state.trouble === "full") fill(banner, words("The disk is full.", `${state.message} ${counted(state.waiting, "change")} not kept yet: make room, then try again. Keep this window open.`), again);
   else if (state.trouble === "busy") fill(banner, words("The server is busy.", `${state.message} ${waitingWords(state)}`), again);
-  else if (project.value?.read_only) fill(banner, words("Read-only.", "It answers questions here, and does not learn."));
+  else if (project.value?.read_only) fill(banner, words("Read-only.", mayChange() ? "It answers questions here, and does not learn." : "To teach, open the address with its token, as the server printed it."));
   else fill(banner);
   banner.classList.toggle("warning", offline.value || state.trouble !== "");
   banner.hidden = banner.childElementCount === 0;
