@@ -71,7 +71,7 @@ class Browser:
         elif method == "Runtime.exceptionThrown":
             self.messages.append(values["exceptionDetails"].get("exception", {}).get("description", "exception"))
         elif method == "Log.entryAdded":
-            self.messages.append(values["entry"]["text"])
+            self.messages.append(" ".join(filter(None, (values["entry"]["text"], values["entry"].get("url")))))
         elif method == "Network.requestWillBeSent":
             self.requests.append(values["request"]["url"])
         self.events.append((method, values))

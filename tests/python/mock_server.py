@@ -229,7 +229,7 @@ class Handler(BaseHTTPRequestHandler):
                 loading = state.loading is not None
                 self.reply(200, {"status": "loading" if loading else "ok", "version": "0", "backbone": "quickdraw-conv4", **({"seconds_left": state.loading} if loading else {})})
             case ["api", "project"]:
-                self.reply(200, {"name": "sketches", "folder": "/home/ada/deepvoro/projects/sketches", "read_only": state.read_only, "backbone": "quickdraw-conv4",
+                self.reply(200, {"name": "sketches", "folder": "/home/ada/deepvoro/projects/sketches", "read_only": state.read_only, "has_pictures": True, "backbone": "quickdraw-conv4",
                                  "size": 28, "input": state.input, "revision": state.revision, "undo": state.undo[-1][0] if state.undo else None,
                                  "redo": state.redo[-1][0] if state.redo else None,
                                  "commands": ["deepvoro fit sketches/pictures --out sketches.dv", "deepvoro predict sketches.dv PICTURE", "deepvoro serve sketches"]})

@@ -1,5 +1,5 @@
 import { classes, movePicture, pictureCount, project } from "../server/project";
-import { predict, Refused } from "../server/request";
+import { NoAnswer, predict, Refused } from "../server/request";
 import { teach } from "../server/teach";
 import type { Answer } from "../server/types";
 import { Signal } from "../shared/signal";
@@ -21,6 +21,7 @@ export const question = new Signal<Question | null>(null);
 export const asked = new Signal<readonly Question[]>([]);
 
 const MOST_KEPT = 2000;
+const AGAIN_MS = 1000;
 let running = false;
 let again = false;
 let abort = new AbortController();
@@ -65,10 +66,19 @@ async function answer(current: Question): Promise<void> {
     current.error = "";
   } catch (error) {
     if (abort.signal.aborted) return;
+    if (isPassing(error)) {
+      setTimeout(() => void (question.value === current && askAgain()), AGAIN_MS);
+      return;
+    }
     current.answer = null;
     current.error = error instanceof Error ? error.message : String(error);
   }
   if (question.value === current) question.value = current;
+}
+
+/** Nobody answers, or the network is loaded: it is asked again, and says nothing about the picture. */
+function isPassing(error: unknown): boolean {
+  return error instanceof NoAnswer || (error instanceof Refused && (error.status === 503 || error.status === 429));
 }
 
 /** Puts the picture that was asked into a class; one that is in a class already moves. */

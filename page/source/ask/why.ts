@@ -1,7 +1,7 @@
-import { thumbnailAddress } from "../server/request";
 import type { Why } from "../server/types";
 import { colourOf } from "../shared/colours";
 import { h } from "../shared/dom";
+import { thumbnail } from "../shared/thumbnail";
 import { counted, distanceText } from "../shared/words";
 
 const MOST_NEIGHBOURS = 3;
@@ -16,7 +16,7 @@ function neighbours(why: Why): HTMLElement {
   for (const near of why.nearest.slice(0, MOST_NEIGHBOURS)) {
     const dot = h("span", { class: "dot" });
     dot.style.background = colourOf(near.class);
-    list.append(h("li", {}, h("img", { class: "thumb", src: thumbnailAddress(near.id), alt: "", width: 64, height: 64 }), h("span", { class: "near-name" }, dot, near.class), h("span", { class: "soft" }, distanceText(near.distance))));
+    list.append(h("li", {}, thumbnail(near.id, 64), h("span", { class: "near-name" }, dot, near.class), h("span", { class: "soft" }, distanceText(near.distance))));
   }
   return h("section", {}, h("h3", {}, "Nearest pictures, with their distances"), list);
 }

@@ -14,7 +14,7 @@ const NEAR_PX = 24;
 
 /** All pictures in the plane, with the cells of the classes behind them. */
 export class PictureMap {
-  private readonly canvas = h("canvas", { class: "map", tabindex: 0, role: "img" });
+  private readonly canvas = h("canvas", { class: "map", tabindex: 0, role: "img", "aria-label": "Map of all pictures" });
   private readonly tip = h("p", { class: "map-tip", hidden: true });
   private readonly legend = h("ul", { class: "legend" });
   readonly element = h("div", { class: "map-box" }, h("div", { class: "map-frame" }, this.canvas, this.tip), this.legend);
@@ -117,7 +117,7 @@ export class PictureMap {
   private thumbnailOf(id: string): HTMLImageElement | null {
     const known = this.thumbnails.get(id);
     if (known) return known.complete && known.naturalWidth > 0 ? known : null;
-    if (this.thumbnails.size >= MOST_THUMBNAILS) return null;
+    if (this.thumbnails.size >= MOST_THUMBNAILS || project.value?.has_pictures === false) return null;
     const image = new Image();
     image.addEventListener("load", () => requestAnimationFrame(() => this.draw()), { once: true });
     image.src = thumbnailAddress(id);

@@ -1,7 +1,7 @@
-import { thumbnailAddress } from "../server/request";
 import type { Check, Doubted } from "../server/types";
 import { h } from "../shared/dom";
 import { openPicture } from "../shared/picture_dialog";
+import { thumbnail } from "../shared/thumbnail";
 import { percent } from "../shared/words";
 
 const MOST_SHOWN = 24;
@@ -17,5 +17,5 @@ export function nextList({ wrong, doubtful }: Check): HTMLElement {
 function item(one: Doubted, isWrong: boolean): HTMLElement {
   const words = isWrong ? `taken for ${one.answer}` : one.answer === one.class ? `only ${percent(one.probability)} sure` : `${one.answer}, ${percent(one.probability)}`;
   const open = () => openPicture(one.id, one.class, `When it is left out: ${isWrong ? words : `${one.answer}, ${percent(one.probability)}`}. One or two more pictures like it help.`);
-  return h("li", {}, h("button", { type: "button", class: isWrong ? "mistaken" : "", click: open, "aria-label": `picture of ${one.class}, ${words}` }, h("img", { class: "thumb", src: thumbnailAddress(one.id), alt: "", width: 72, height: 72, loading: "lazy" }), h("span", { class: "next-class" }, one.class), h("span", { class: "soft" }, words)));
+  return h("li", {}, h("button", { type: "button", class: isWrong ? "mistaken" : "", click: open, "aria-label": `picture of ${one.class}, ${words}` }, thumbnail(one.id, 72), h("span", { class: "next-class" }, one.class), h("span", { class: "soft" }, words)));
 }

@@ -10,6 +10,7 @@ export interface Project {
   name: string;
   folder: string;
   read_only: boolean;
+  has_pictures: boolean;
   backbone: string;
   size: number;
   input: "sketch" | "photograph";

@@ -20,7 +20,7 @@ export function openPicture(id: string, className: string, note = ""): void {
     return h("button", { type: "button", class: "chip", click: () => move(name) }, dot, name);
   });
   const changes = h("div", { class: "dialog-changes" }, others.length > 0 ? h("p", { class: "soft" }, "Move to") : null, h("div", { class: "choices" }, ...choices), h("button", { type: "button", class: "danger", click: () => act(removePicture(id), "Removed. Control Z brings it back.") }, "Remove"));
-  fill(dialog, h("header", {}, h("h2", { id: "picture-title" }, className), button("Close", ICONS.close, () => dialog.close())), h("img", { class: "large thumb", src: pictureAddress(id), alt: `a picture of ${className}` }), note ? h("p", { class: "soft" }, note) : null, isReadOnly ? null : changes);
+  fill(dialog, h("header", {}, h("h2", { id: "picture-title" }, className), button("Close", ICONS.close, () => dialog.close())), project.value?.has_pictures === false ? null : h("img", { class: "large thumb", src: pictureAddress(id), alt: `a picture of ${className}` }), note ? h("p", { class: "soft" }, note) : null, isReadOnly ? null : changes);
   dialog.showModal();
 }
 

@@ -22,7 +22,7 @@ export class Card {
   private readonly count = h("span", { class: "count" });
   private readonly thumbnails: Thumbnails;
   private readonly teach = h("button", { type: "button", class: "teach-this" }, icon(ICONS.plus), h("span"));
-  private readonly add = h("button", { type: "button", class: "plain", click: () => void this.choose() }, icon(ICONS.files), "files");
+  private readonly add = h("button", { type: "button", class: "plain", click: () => void this.choose() }, icon(ICONS.files), h("span", { class: "label" }, "files"));
   private readonly remove = button("Remove class", ICONS.remove, () => void this.removeAll());
   private readonly foot = h("div", { class: "card-foot" }, this.teach, this.add, this.remove);
   private className: string;

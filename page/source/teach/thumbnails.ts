@@ -1,9 +1,9 @@
 import { project, removePicture } from "../server/project";
-import { thumbnailAddress } from "../server/request";
 import type { Picture } from "../server/types";
 import { h, keepChildren } from "../shared/dom";
 import { said } from "../shared/notices";
 import { openPicture } from "../shared/picture_dialog";
+import { thumbnail } from "../shared/thumbnail";
 import { PictureList } from "./pictures";
 import { takePicture } from "./drag";
 
@@ -66,7 +66,7 @@ export class Thumbnails {
     const tile = h("div", { class: "tile", role: "option", "aria-selected": "false" });
     if (picture === undefined) return tile;
     const { id } = picture;
-    tile.append(h("img", { class: "thumb", src: thumbnailAddress(id), alt: "", width: 56, height: 56, draggable: "false", decoding: "async" }));
+    tile.append(thumbnail(id, 56));
     tile.draggable = !project.value?.read_only;
     tile.addEventListener("dragstart", (event) => takePicture(event, id, this.list.className));
     tile.addEventListener("click", () => {

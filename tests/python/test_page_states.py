@@ -1,0 +1,213 @@
+"""The page of `deepvoro serve` where not all is well, or much: loading, offline, full disk, read-only, empty, thousands of pictures; on any screen."""
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from browser import find_browser
+from conftest import REPOSITORY
+from mock_server import MockServer, State, sketches
+from served_page import ServedPage, built_page, face, lightning
+
+if find_browser() is None:
+    pytest.skip("no Chromium: apt-get install chromium-headless-shell", allow_module_level=True)
+
+AXE = ("axe-core", "4.10.2", "9ea2d2d6917da998122bdacfd3b473e31ead53f4b87146c716a12edf89158100")
+BUDGET_BYTES = 150_000
+BANNER = "!document.querySelector('.banner').hidden && document.querySelector('.banner').textContent"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with ServedPage() as opened:
+        yield opened
+
+
+@pytest.fixture
+def serve(browser):
+    """A page of a stand-in server with that state."""
+    servers = []
+
+    def start(state, **screen):
+        server = MockServer(built_page(), state)
+        servers.append(server)
+        server.start()
+        browser.visit(server.address, **screen)
+        return server, browser
+
+    yield start
+    browser.call("Page.navigate", url="about:blank")
+    for server in servers:
+        server.stop()
+
+
+def test_it_is_small(tmp_path):
+    assets = built_page() / "assets"
+    packed = shutil.make_archive(str(tmp_path / "assets"), "gztar", assets)
+    assert 10_000 < Path(packed).stat().st_size < BUDGET_BYTES
+
+
+def test_nothing_is_lost_while_the_server_is_away(serve):
+    server, page = serve(State(sketches()))
+    page.draw(lightning(0))
+    page.until("document.querySelector('.bars li')")
+    server.stop()
+    page.press("1")
+    assert "The server does not answer" in page.until(BANNER)
+    assert "1 change waits here" in page.until(f"{BANNER}.includes('1 change') && {BANNER}")
+    page.click(page.card("clock", ".card-foot .plain:last-child"))
+    page.until(f"{BANNER}.includes('2 changes wait')")
+    server.state.token = "another"  # as after a restart
+    server.start()
+    page.until_classes(butterfly=6, coffee_cup=5)
+    page.until("document.querySelector('.banner').hidden")
+
+
+def test_an_answer_that_was_lost_is_not_taught_twice(serve):
+    server, page = serve(State(sketches()))
+    page.draw(lightning(0))
+    page.until("document.querySelector('.bars li')")
+    page.run("""(() => { const real = window.fetch; let lost = false; window.fetch = async (path, options) => { const answer = await real(path, options);
+        if (!lost && String(path).endsWith('/pictures') && options?.method === 'POST') { lost = true; throw new TypeError('lost'); } return answer; }; })()""")
+    page.press("1")
+    page.until_classes(butterfly=6, clock=5, coffee_cup=5)
+    page.until("document.querySelector('.banner').hidden")
+    assert len(server.state.order["butterfly"]) == 6
+
+
+def test_a_full_disk_is_told_and_waited_for(serve):
+    server, page = serve(State(sketches()))
+    server.state.full = True
+    page.draw(lightning(0))
+    page.until("document.querySelector('.bars li')")
+    page.press("1")
+    assert "The disk is full" in page.until(BANNER)
+    server.state.full = False
+    page.click(".banner button")
+    page.until_classes(butterfly=6, clock=5, coffee_cup=5)
+
+
+def test_a_network_that_is_loaded_can_be_waited_for(browser):
+    state = State(sketches())
+    state.loading = 4
+    with MockServer(built_page(), state) as server:
+        browser.size(1440)
+        browser.open(server.address)
+        assert "about 4 s" in browser.until("document.querySelector('.under')?.textContent")
+        browser.draw(face(0))
+        state.loading = None
+        browser.until("document.querySelector('.bars li')")
+        browser.until_classes(butterfly=5, clock=5, coffee_cup=5)
+        browser.call("Page.navigate", url="about:blank")
+
+
+def test_read_only_answers_and_offers_no_changes(serve):
+    state = State(sketches())
+    state.read_only = True
+    _, page = serve(state)
+    assert "Read-only" in page.until(BANNER)
+    page.draw(face(0))
+    page.until("document.querySelector('.bars li')")
+    assert page.run("[...document.querySelectorAll('.card-foot, .card.new, .tools, .wrong, .answer .main')].filter((e) => e.offsetParent !== null).length") == 0
+
+
+def test_whoever_came_without_a_token_can_ask(serve):
+    state = State(sketches())
+    state.token = ""
+    _, page = serve(state)
+    assert "open the address with its token" in page.until(BANNER)
+
+
+def test_an_empty_project_says_how_to_begin(serve):
+    _, page = serve(State({}))
+    page.until("document.querySelector('.word').textContent === 'Teach me something'")
+    page.draw(lightning(0))
+    page.press("/")
+    page.type("lightning")
+    page.press("Enter")
+    page.until_classes(lightning=1)
+    page.until_answer("lightning")
+    assert "needs two classes" in page.run("document.querySelector('.check-words').textContent")
+
+
+def test_thousands_of_pictures_do_not_freeze_it(serve):
+    state = State(sketches())
+    identity = state.order["clock"][0]
+    state.order["clock"] = [f"c{number}" for number in range(5000)]
+    for copy in state.order["clock"]:
+        state.bytes[copy], state.rows[copy] = state.bytes[identity], state.rows[identity]
+    state.check = lambda: {"accuracy": 100, "right": 1, "of": 1, "confusion": {"classes": [], "counts": []}, "wrong": [], "doubtful": []}
+    _, page = serve(state)
+    page.until("document.querySelectorAll('.card[data-key=clock] .tile img').length > 5")
+    assert page.run("document.querySelectorAll('.card[data-key=clock] .tile').length") < 100
+    page.run("document.querySelector('.card[data-key=clock] .thumbs').scrollTop = 1e9")
+    page.until("document.querySelector('.card[data-key=clock] .tile[data-key=c4999] img')")
+    assert page.run("document.querySelectorAll('.card[data-key=clock] .tile').length") < 100
+    assert page.run("document.querySelector('.tile[data-key=c4999]').getAttribute('aria-label')") == "picture 5000 of clock"
+
+
+def test_names_are_words_and_never_markup(serve):
+    evil = '<img src=x onerror="console.log(1)">'
+    state = State({evil: sketches()["clock"], "clock": sketches()["butterfly"]})
+    _, page = serve(state)
+    page.draw(face(0))
+    page.until("document.querySelector('.bars li')")
+    page.click(".check .tabs button:nth-child(3)")
+    assert page.run("document.querySelectorAll('img[src=x]').length") == 0
+    assert page.messages == []
+
+
+WHOLE = """(() => { document.querySelector('.why').open = true; document.querySelector('.wrong').open = true; })()"""
+
+
+@pytest.mark.parametrize("width", (360, 768, 1024, 1440))
+def test_nothing_is_wider_than_the_screen(serve, width):
+    state = State({**sketches(), "a class with a very long name that does not fit into any card at all": sketches()["clock"][:2]})
+    _, page = serve(state, width=width)
+    page.draw(face(0))
+    page.until("document.querySelector('.bars li')")
+    page.run(WHOLE)
+    for tab in (1, 2, 3):
+        page.click(f".check .tabs button:nth-child({tab})")
+        assert page.run("document.documentElement.scrollWidth <= innerWidth")
+        assert page.run("""[...document.querySelectorAll("body *")].filter((e) => !e.closest(".scroll, .cards-scroll, .history, dialog, .unseen, .skip, svg") &&
+                           e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 100))""") == []
+    assert page.messages == []
+
+
+@pytest.fixture(scope="module")
+def axe():
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("axe-core comes by npm, and there is none")
+    name, version, sha256 = AXE
+    folder = Path(os.environ.get("DEEPVORO_BUILD", REPOSITORY / "build")) / "axe"
+    source = folder / "package" / "axe.min.js"
+    if not source.is_file():
+        fetched = subprocess.run([REPOSITORY / "scripts/npm_package.sh", name, version, sha256, folder], capture_output=True, text=True)
+        if fetched.returncode != 0:
+            pytest.skip(f"{name} cannot be fetched: {fetched.stderr.strip()}")
+    return source.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("dark", (False, True))
+@pytest.mark.parametrize("width", (360, 1440))
+def test_everybody_can_use_it(serve, axe, width, dark):
+    _, page = serve(State(sketches()), width=width, dark=dark)
+    page.draw(face(0))
+    page.until("document.querySelector('.bars li')")
+    page.run(WHOLE)
+    page.call("Page.setBypassCSP", enabled=True)
+    page.run(axe + "; undefined")
+    faults = """axe.run().then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`))"""
+    for tab in (1, 2, 3):
+        page.click(f".check .tabs button:nth-child({tab})")
+        assert page.run(faults) == []
+    for key in ("k", "?"):
+        page.run("document.activeElement.blur()")
+        page.press(key)
+        page.until("document.querySelector('dialog[open]')")
+        assert page.run(faults) == []
+        page.press("Escape")
+    page.call("Page.setBypassCSP", enabled=False)
