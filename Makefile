@@ -18,7 +18,7 @@
 #   make deb     a Debian package in build/, with program, library, headers, Python package and documents
 #   make test-deb   installs that package in a bare Debian and uses it (as root)
 #   make wheel   the Python package as a wheel in build/wheel
-#   make pictures   the pictures in docs/pictures: the paper's first figure, and the demo's report
+#   make pictures   the pictures in docs/pictures: the paper's first figure, the demo's report, and the page of serve
 #   make pipeline-quickdraw     from drawings to a table: train a network, extract features, tune, evaluate
 #   make pipeline-doublemnist   from digits to features in the plane, and accuracies
 .PHONY: build demo paper test test-release test-debug test-asan test-tsan test-clang lint coverage faults bench bench-pictures bench-extract \
@@ -126,8 +126,9 @@ wheel: packages-wheel build
 
 pictures: demo packages-pipeline build
 	@scripts/figures/first_figure.sh docs/pictures/first-figure.svg
-	@scripts/install_packages.sh chromium-headless-shell python3
+	@scripts/install_packages.sh chromium-headless-shell python3 python3-pytest
 	/usr/bin/python3 scripts/figures/report_pictures.py build/demo/report.html docs/pictures
+	/usr/bin/python3 scripts/figures/serve_pictures.py build/bin/deepvoro docs/pictures
 
 pipeline-quickdraw: packages-pipeline build
 	@scripts/quickdraw/pipeline.sh

@@ -10,7 +10,7 @@ import { checkPanel, watchCheck } from "./check/check";
 import { keepDialog, openKeep } from "./keep/keep";
 import { watchKeys } from "./keys";
 import { watchPaste } from "./paste";
-import { project, refresh, watch } from "./server/project";
+import { project } from "./server/project";
 import { banner, watchBanner } from "./shared/banner";
 import { button, h, icon, ICONS } from "./shared/dom";
 import { helpDialog, openHelp } from "./shared/help";
@@ -19,8 +19,6 @@ import { noticeArea } from "./shared/notices";
 import { pictureDialog } from "./shared/picture_dialog";
 import { acceptDrops } from "./teach/drag";
 import { newClass, teachPanel } from "./teach/teach";
-
-const WATCH_MS = 3000;
 
 const projectName = h("span", { class: "project" });
 const header = h("header", { class: "top" },
@@ -53,6 +51,4 @@ watchBanner();
 watchCheck();
 watchKeys();
 watchPaste();
-void refresh();
 void watchNetwork();
-watch(WATCH_MS);

@@ -13,7 +13,7 @@ PROGRAMS = ("chromium-headless-shell", "chromium")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--mute-audio",
          "--force-color-profile=srgb", "--remote-debugging-pipe")
 
-PATIENCE_MS = 20_000
+PATIENCE_MS = 200_000
 
 
 def find_browser():

@@ -1,19 +1,16 @@
 """The page of `deepvoro serve` where not all is well, or much: loading, offline, full disk, read-only, empty, thousands of pictures; on any screen."""
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from axe import SERIOUS, axe_source
 from browser import find_browser
-from conftest import REPOSITORY
 from mock_server import MockServer, State, sketches
 from served_page import ServedPage, built_page, face, lightning
 
 if find_browser() is None:
     pytest.skip("no Chromium: apt-get install chromium-headless-shell", allow_module_level=True)
 
-AXE = ("axe-core", "4.10.2", "9ea2d2d6917da998122bdacfd3b473e31ead53f4b87146c716a12edf89158100")
 BUDGET_BYTES = 150_000
 BANNER = "!document.querySelector('.banner').hidden && document.querySelector('.banner').textContent"
 
@@ -92,6 +89,7 @@ def test_a_network_that_is_loaded_can_be_waited_for(browser):
     state = State(sketches())
     state.loading = 4
     with MockServer(built_page(), state) as server:
+        browser.messages.clear()
         browser.size(1440)
         browser.open(server.address)
         assert "about 4 s" in browser.until("document.querySelector('.under')?.textContent")
@@ -100,6 +98,7 @@ def test_a_network_that_is_loaded_can_be_waited_for(browser):
         browser.until("document.querySelector('.bars li')")
         browser.until_classes(butterfly=5, clock=5, coffee_cup=5)
         browser.call("Page.navigate", url="about:blank")
+    assert browser.messages == []
 
 
 def test_read_only_answers_and_offers_no_changes(serve):
@@ -178,17 +177,7 @@ def test_nothing_is_wider_than_the_screen(serve, width):
 
 @pytest.fixture(scope="module")
 def axe():
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("axe-core comes by npm, and there is none")
-    name, version, sha256 = AXE
-    folder = Path(os.environ.get("DEEPVORO_BUILD", REPOSITORY / "build")) / "axe"
-    source = folder / "package" / "axe.min.js"
-    if not source.is_file():
-        fetched = subprocess.run([REPOSITORY / "scripts/npm_package.sh", name, version, sha256, folder], capture_output=True, text=True)
-        if fetched.returncode != 0:
-            pytest.skip(f"{name} cannot be fetched: {fetched.stderr.strip()}")
-    return source.read_text(encoding="utf-8")
+    return axe_source()
 
 
 @pytest.mark.parametrize("dark", (False, True))
@@ -200,14 +189,13 @@ def test_everybody_can_use_it(serve, axe, width, dark):
     page.run(WHOLE)
     page.call("Page.setBypassCSP", enabled=True)
     page.run(axe + "; undefined")
-    faults = """axe.run().then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`))"""
     for tab in (1, 2, 3):
         page.click(f".check .tabs button:nth-child({tab})")
-        assert page.run(faults) == []
+        assert page.run(SERIOUS) == []
     for key in ("k", "?"):
         page.run("document.activeElement.blur()")
         page.press(key)
         page.until("document.querySelector('dialog[open]')")
-        assert page.run(faults) == []
+        assert page.run(SERIOUS) == []
         page.press("Escape")
     page.call("Page.setBypassCSP", enabled=False)

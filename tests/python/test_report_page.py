@@ -2,23 +2,18 @@
 import csv
 import io
 import json
-import os
 import re
-import shutil
-import subprocess
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import made_up_studies
 import pytest
+from axe import SERIOUS, axe_source
 from browser import Browser, find_browser
-from conftest import REPOSITORY
 
 if find_browser() is None:
     pytest.skip("no Chromium: apt-get install chromium-headless-shell", allow_module_level=True)
 
 WIDTHS = (360, 768, 1440)
-AXE = ("axe-core", "4.10.2", "9ea2d2d6917da998122bdacfd3b473e31ead53f4b87146c716a12edf89158100")
 DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 # Marks of each kind of figure: a selector, and how many there are.
 MARKS = {
@@ -206,17 +201,7 @@ def test_names_are_words_and_never_markup(browser, deepvoro, tmp_path, dark):
 
 @pytest.fixture(scope="module")
 def axe():
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("axe-core comes by npm, and there is none")
-    name, version, sha256 = AXE
-    folder = Path(os.environ.get("DEEPVORO_BUILD", REPOSITORY / "build")) / "axe"
-    source = folder / "package" / "axe.min.js"
-    if not source.is_file():
-        fetched = subprocess.run([REPOSITORY / "scripts/npm_package.sh", name, version, sha256, folder], capture_output=True, text=True)
-        if fetched.returncode != 0:
-            pytest.skip(f"{name} cannot be fetched: {fetched.stderr.strip()}")
-    return source.read_text(encoding="utf-8")
+    return axe_source()
 
 
 @pytest.mark.parametrize("dark", (False, True))
@@ -226,6 +211,6 @@ def test_everybody_can_read_it(browser, page, axe, width, dark):
     browser.size(width, dark=dark)
     browser.open(page)
     browser.run(axe + "; undefined")
-    found = browser.run("axe.run().then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(' | ')}`))")
+    found = browser.run(SERIOUS)
     browser.call("Page.setBypassCSP", enabled=False)
     assert found == []

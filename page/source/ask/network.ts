@@ -1,5 +1,5 @@
 import { health, NoAnswer } from "../server/request";
-import { refresh } from "../server/project";
+import { refresh, watch } from "../server/project";
 import { Signal } from "../shared/signal";
 import { askAgain } from "./question";
 
@@ -7,14 +7,16 @@ import { askAgain } from "./question";
 export const network = new Signal("");
 
 const LOOK_AGAIN_MS = 400;
+const LOOK_AT_PROJECT_MS = 3000;
 
+/** The server has nothing to tell before the network is there. */
 export async function watchNetwork(): Promise<void> {
   try {
     const told = await health();
     if (told.status === "ok") {
-      if (network.value === "") return;
       network.value = "";
       await refresh();
+      watch(LOOK_AT_PROJECT_MS);
       await askAgain();
       return;
     }

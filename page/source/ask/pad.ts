@@ -1,4 +1,4 @@
-import { project } from "../server/project";
+import { classes, project } from "../server/project";
 import { drawingBlob, drawStrokes } from "../files/drawing";
 import type { Point } from "../files/drawing";
 import { computedColour } from "../shared/colours";
@@ -143,9 +143,14 @@ export class Pad {
     this.showHint();
   }
 
+  private hintWords(): string {
+    if (classes.value.length === 0) return project.value ? "Draw something, then name it" : "";
+    return project.value?.read_only ? "Draw one of these" : "Draw one of these, or teach me something new";
+  }
+
   private showHint(): void {
     this.hint.hidden = !this.isEmpty;
-    this.hint.textContent = project.value?.read_only ? "Draw something" : "Draw one of these, or teach me something new";
+    this.hint.textContent = this.hintWords();
     for (const tool of this.tools) tool.disabled = this.isEmpty;
   }
 }

@@ -56,7 +56,7 @@ function show(): void {
   const checked = result.value;
   tabRow.hidden = checked === null;
   if (checked === null) {
-    words.textContent = "needs two classes, one of them with two pictures: each picture is left out in turn and asked.";
+    words.textContent = project.value === null ? "" : "needs two classes, one of them with two pictures: each picture is left out in turn and asked.";
     fill(body);
     return;
   }
@@ -72,6 +72,7 @@ function show(): void {
 }
 
 export function watchCheck(): void {
+  project.changed(show);
   result.changed(show);
   view.follow(show);
   project.changed(() => {

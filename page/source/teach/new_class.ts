@@ -19,7 +19,7 @@ export class NewClass {
   private readonly submit = h("button", { type: "submit" }, "Make");
   private readonly form = h("form", { class: "inline", submit: (event: SubmitEvent) => this.typed(event) }, this.input, this.submit);
   private readonly folder = h("button", { type: "button", class: "plain", click: () => void this.chooseFolder() }, icon(ICONS.files), "choose a folder");
-  readonly element = h("article", { class: "card new", "aria-label": "New class" }, this.form, h("p", { class: "soft" }, "or drop folders here: each becomes a class"), this.folder);
+  readonly element = h("article", { class: "card new", "aria-label": "New class", hidden: true }, this.form, h("p", { class: "soft" }, "or drop folders here: each becomes a class"), this.folder);
 
   constructor() {
     acceptDrops(this.element, { className: () => null, files: (dropped) => void this.drop(dropped) });

@@ -15,7 +15,7 @@ const grid = h("div", { class: "cards" });
 const summary = h("p", { class: "soft summary" });
 const undoButton = button("Undo", ICONS.undo, () => void undoLast());
 const redoButton = button("Redo", ICONS.redo, () => void redoLast());
-const tools = h("div", { class: "tools" }, undoButton, redoButton);
+const tools = h("div", { class: "tools", hidden: true }, undoButton, redoButton);
 
 export const teachPanel = h("section", { class: "teach panel", "aria-labelledby": "teach-title" }, h("div", { class: "panel-head" }, h("h2", { id: "teach-title" }, "Teach"), summary, tools), h("div", { class: "cards-scroll", tabindex: -1 }, grid, newClass.element));
 
