@@ -159,3 +159,14 @@ def test_without_onnxruntime(deepvoro, pictures, tmp_path):
     environment = {"DEEPVORO_DATA": str(tmp_path / "data"), "DEEPVORO_ONNXRUNTIME": str(tmp_path / "no.so")}
     process = deepvoro("fit", pictures, "--backbone", tmp_path / "any.onnx", "--out", tmp_path / "a.dv", env=environment)
     assert_one_line(process, 3, "onnxruntime", "deepvoro backbone install onnxruntime", "no.so")
+
+
+@needs_runtime
+def test_the_library_is_named_on_the_command_line(deepvoro, pictures, tmp_path):
+    file = export(Convolutions(), tmp_path / "net.onnx")
+    environment = {"DEEPVORO_DATA": str(tmp_path / "data"), "DEEPVORO_ONNXRUNTIME": str(tmp_path / "no.so")}
+    for command in (("backbone", "add", "net", file), ("extract", pictures, "--model", file, "--views", 1, "--out", tmp_path / "store"),
+                    ("fit", pictures, "--backbone", file, "--out", tmp_path / "a.dv")):
+        assert_one_line(deepvoro(*command, "--onnxruntime", tmp_path / "other.so", env=environment), 3, "onnxruntime", "other.so")
+        process = deepvoro(*command, "--onnxruntime", RUNTIME, env=environment)
+        assert process.returncode == 0, process.stderr
