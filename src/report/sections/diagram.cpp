@@ -127,9 +127,9 @@ void add_first_figures(const RecordedStudy& diagram, const RecordedStudy& surrog
                                              of_novel.where("role", "center").size(), shots)),
                    pattern_panel(pattern,
                                  of_novel.where("role", "support").distinct("class_name"))},
-        .note = "The paper's first figure. Left: Voronoi cells of the base classes' means "
-                "(crosses), with samples. Middle: cells of new classes around their labelled "
-                "samples (squares); queries are hollow, those in a wrong cell ringed. Right: how "
+        .note = "The paper's first figure. First: Voronoi cells of the base classes' means "
+                "(crosses), with samples. Second: cells of new classes around their labelled "
+                "samples (squares); queries are hollow, those in a wrong cell ringed. Third: how "
                 "far the samples (dashed) and queries (thin) are from the base classes: a pattern "
                 "by which DeepVoro++ knows a class again.",
         .csv = of_store.csv(),
