@@ -20,6 +20,10 @@ def help_of(words):
     return subprocess.run([PROGRAM, *words, "--help"], check=True, capture_output=True, text=True).stdout
 
 
+if re.search(r"^  serve  ", help_of(()), re.MULTILINE):  # built where Boost is
+    COMMANDS.append(("serve",))
+
+
 def flags_in(text):
     """At the beginning of lines, where options are listed."""
     listed = [line.split()[0] for line in text.splitlines() if re.match(r"  -", line)]
