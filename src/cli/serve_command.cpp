@@ -67,7 +67,8 @@ void add_serve_command(CLI::App& program) {
   app->add_option("--listen", options.listen, "address to listen at")->capture_default_str();
   app->add_option("--token-file", command->token_file,
                   "file of the token for changes; made where it is not there [a new token]");
-  app->add_option("--host", options.hosts, "further name that this machine goes by; repeatable");
+  app->add_option("--host", options.hosts, "further name that this machine goes by; repeatable")
+      ->allow_extra_args(false);
   app->add_flag("--read-only", options.read_only, "nothing can be changed");
   app->add_option("--backbone", options.backbone,
                   "name or file of a model [photographs: resnet50; drawings: quickdraw-conv4]");
