@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/python"))
 from served_page import ServedPage, cross, face, house  # noqa: E402
 from serving import Serving  # noqa: E402
 
+WIDTH, HEIGHT = 1360, 860
 SETTLED = "[...document.images].every((i) => i.complete) && document.querySelector('.check-words strong')"
 
 
@@ -35,7 +36,7 @@ def take(page, file, selector=None):
 def main(program, folder):
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as data, Serving(program, data=data) as server, ServedPage() as page:
-        page.visit(server.url, 1240, 800)
+        page.visit(server.url, WIDTH, HEIGHT)
         teach(page, "face", face, 3)
         teach(page, "house", house, 3)
         page.press("x")
@@ -47,10 +48,10 @@ def main(program, folder):
         page.draw(cross(0))
         page.until("document.querySelector('.bars li')")
         page.run("document.querySelector('.why').open = true")
-        page.size(1240, 800, dark=True)
+        page.size(WIDTH, HEIGHT, dark=True)
         page.until("document.querySelector('.neighbours img')")
         take(page, folder / "serve-why-dark.png", ".ask")
-        page.size(1240, 800)
+        page.size(WIDTH, HEIGHT)
         page.click(".check .tabs button:nth-child(2)")
         page.until("document.querySelector('.map')?.getAttribute('aria-label').startsWith('Map of 21')")
         page.run("Promise.all([...performance.getEntriesByType('resource')].filter((e) => e.name.endsWith('thumbnail')).map((e) => fetch(e.name)))")

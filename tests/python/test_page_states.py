@@ -160,13 +160,14 @@ def test_names_are_words_and_never_markup(serve):
 WHOLE = """(() => { document.querySelector('.why').open = true; document.querySelector('.wrong').open = true; })()"""
 
 
-@pytest.mark.parametrize("width", (360, 768, 1024, 1440))
+@pytest.mark.parametrize("width", (360, 768, 1024, 1200, 1440))
 def test_nothing_is_wider_than_the_screen(serve, width):
     state = State({**sketches(), "a class with a very long name that does not fit into any card at all": sketches()["clock"][:2]})
     _, page = serve(state, width=width)
     page.draw(face(0))
     page.until("document.querySelector('.bars li')")
     page.run(WHOLE)
+    assert page.run("""[...document.querySelectorAll(".easel, .easel .tabs, .answer, .card-foot, .top")].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.className)""") == []
     for tab in (1, 2, 3):
         page.click(f".check .tabs button:nth-child({tab})")
         assert page.run("document.documentElement.scrollWidth <= innerWidth")
