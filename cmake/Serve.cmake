@@ -16,16 +16,6 @@ if(NOT Boost_FOUND OR DEEPVORO_SERVE STREQUAL "OFF")
 endif()
 set(DEEPVORO_BUILD_SERVE ON)
 
-if(NOT TARGET deepvoro_page)
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/no_page.cpp CONTENT
-"#include \"serve/page_assets.hpp\"
-std::span<const deepvoro::serve::PageAsset> deepvoro::serve::page_assets() { return {}; }
-")
-  add_library(deepvoro_page OBJECT ${PROJECT_BINARY_DIR}/no_page.cpp)
-  set_target_properties(deepvoro_page PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  target_include_directories(deepvoro_page PRIVATE ${PROJECT_SOURCE_DIR}/src)
-endif()
-
 set(serve_sources ${PROJECT_SOURCE_DIR}/src/serve)
 file(READ ${serve_sources}/openapi.json openapi_json)
 file(GLOB_RECURSE sketch_files CONFIGURE_DEPENDS RELATIVE ${serve_sources}/sketches ${serve_sources}/sketches/*.png)
