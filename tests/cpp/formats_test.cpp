@@ -103,14 +103,14 @@ TEST_F(Formats, NpzAndSafetensorsAreReadInFileOrder) {
                                       std::pair{"x.safetensors", sample_safetensors()}}) {
     const FeatureTable table = read(name, content);
     EXPECT_EQ(table.values, kRowsInFileOrder);
-    EXPECT_EQ(table.labels, (std::vector<std::int64_t>{5, 2, 5, 2}));
+    EXPECT_EQ(table.labels->values, (std::vector<std::int64_t>{5, 2, 5, 2}));
   }
 }
 
 TEST_F(Formats, Hdf5IsReadUpToItsCount) {
   const FeatureTable table = read("x.h5", samples::from_hex(samples::kHdf5Hex));
   EXPECT_EQ(table.rows, 3U);
-  EXPECT_EQ(table.labels, (std::vector<std::int64_t>{5, 2, 5}));
+  EXPECT_EQ(table.labels->values, (std::vector<std::int64_t>{5, 2, 5}));
 }
 
 TEST_F(Formats, NpyHasNoLabels) {
