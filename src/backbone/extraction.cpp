@@ -17,6 +17,7 @@
 #include "core/json_text.hpp"
 #include "core/sha256.hpp"
 #include "core/stopwatch.hpp"
+#include "core/temporary_name.hpp"
 #include "deepvoro/backbone/embedder.hpp"
 #include "deepvoro/backbone/onnx.hpp"
 #include "deepvoro/backbone/registry.hpp"
@@ -136,6 +137,14 @@ std::map<std::string, fs::path> collections_of(const Extraction& request) {
   return {{request.split, splits.at(request.split)}};
 }
 
+void create_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    throw data_error(fmt::format("{}: cannot be created: {}{}", folder.string(), error.message(),
+                                 writing_advice(error.value())));
+}
+
 // What the model says of itself, for people; its hash tells whether it is the same.
 json backbone_json(const fs::path& model) {
   json backbone{{"name", model.stem().string()}};
@@ -190,10 +199,7 @@ class Extractor {
   void begin() {
     std::error_code error;
     if (fs::exists(request_.out) && !fs::is_empty(request_.out, error)) begin_again();
-    fs::create_directories(request_.out, error);
-    if (error)
-      throw data_error(
-          fmt::format("{}: cannot be created: {}", request_.out.string(), error.message()));
+    create_folder(request_.out);
     for (auto& [split, pictures] : splits_) {
       if (request_.skip_bad) pictures.leave_out_bad(request_.threads);
       if (pictures.size() == 0)
@@ -206,6 +212,7 @@ class Extractor {
 
   // A run that ended before its first view left folders of splits, and nothing else.
   void begin_again() const {
+    remove_leftovers(request_.out / "store.json");
     for (const auto& entry : fs::directory_iterator(request_.out))
       if (!is_split_name(entry.path().filename().string()))
         throw data_error(
@@ -270,7 +277,7 @@ class Extractor {
 
   void add(const View& view) {
     for (auto& [split, pictures] : splits_) {
-      fs::create_directories(request_.out / split);
+      create_folder(request_.out / split);
       const std::vector<std::uint16_t> features =
           embedder_.embed(pictures.list(), view,
                           {.size = request_.batch,

@@ -16,6 +16,7 @@
 #include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/classifier/backbone_statistics.hpp"
 #include "onnxruntime_option.hpp"
+#include "print_line.hpp"
 #include "progress_bar.hpp"
 
 namespace deepvoro {
@@ -91,8 +92,9 @@ void print_table(const std::vector<Row>& rows) {
   for (const Row& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   for (const Row& row : rows) {
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) fmt::print("{:<{}}  ", row[i], widths[i]);
-    fmt::print("{}\n", row.back());
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    print_line(line);
   }
 }
 

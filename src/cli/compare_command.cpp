@@ -56,12 +56,13 @@ std::string interval_text(const Interval& interval, bool show_sign = false) {
 
 void print(const Comparison& comparison) {
   const RecordedResult& a = comparison.a;
-  fmt::print(
-      "{}, split {}: {}-way {}-shot, {} queries per class, {} episodes, seed {}, protocol {}\n",
+  print_line(fmt::format(
+      "{}, split {}: {}-way {}-shot, {} queries per class, {} episodes, seed {}, protocol {}",
       a.store_path, a.split, a.shape.ways, a.shape.shots, a.shape.queries,
-      a.episode_accuracy.size(), a.seed, a.protocol);
-  fmt::print("A      {:<14} {}\n", with_interval(comparison.accuracy_a), side(a));
-  fmt::print("B      {:<14} {}\n", with_interval(comparison.accuracy_b), side(comparison.b));
+      a.episode_accuracy.size(), a.seed, a.protocol));
+  print_line(fmt::format("A      {:<14} {}", with_interval(comparison.accuracy_a), side(a)));
+  print_line(
+      fmt::format("B      {:<14} {}", with_interval(comparison.accuracy_b), side(comparison.b)));
   fmt::print("B - A  {:<14} {}\n", with_interval(comparison.difference, true),
              comparison.t_test ? "paired t-test p " + chance(comparison.t_test->p, "= ")
                                : "one episode, no t-test");
@@ -86,7 +87,7 @@ void print_comparison_row(const std::string& method, const std::string& shots,
 void print_table(const std::vector<Comparison>& comparisons) {
   const auto episodes = [](const RecordedResult& a) {
     return fmt::format(
-        "{}, split {}: {}-way, {} queries per class, {} episodes, seed {}, protocol {}\n",
+        "{}, split {}: {}-way, {} queries per class, {} episodes, seed {}, protocol {}",
         a.store_path, a.split, a.shape.ways, a.shape.queries, a.episode_accuracy.size(), a.seed,
         a.protocol);
   };
@@ -98,7 +99,7 @@ void print_table(const std::vector<Comparison>& comparisons) {
     if (begun.insert(a.shape.shots).second) {
       if (shown != episodes(a)) {
         shown = episodes(a);
-        fmt::print("{}", shown);
+        print_line(shown);
         print_comparison_row("method", "shots", "accuracy %", "difference to the first", "t-test p",
                              comparison.by_class ? "by class" : "");
       }

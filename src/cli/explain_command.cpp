@@ -12,6 +12,7 @@
 #include "classifier/answer_json.hpp"
 #include "classifier_options.hpp"
 #include "deepvoro/core/error.hpp"
+#include "print_line.hpp"
 
 namespace deepvoro {
 namespace {
@@ -120,8 +121,9 @@ std::string distance_text(const Classifier& fitted, const Prediction& prediction
 
 void print(const Classifier& fitted, const Explanation& explanation, const std::string& picture) {
   const Prediction& prediction = explanation.prediction;
-  fmt::print("{}: {}, probability {:.4f}\n{}\n\n", picture, fitted.classes()[prediction.label],
-             prediction.probabilities[prediction.label], distance_text(fitted, prediction));
+  print_line(fmt::format("{}: {}, probability {:.4f}", picture, fitted.classes()[prediction.label],
+                         prediction.probabilities[prediction.label]));
+  fmt::print("{}\n\n", distance_text(fitted, prediction));
   std::vector<std::size_t> order = largest_first(prediction.influence);
   const std::size_t hidden = order.size() - std::min(order.size(), kShownClasses);
   order.resize(order.size() - hidden);

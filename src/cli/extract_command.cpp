@@ -69,7 +69,8 @@ void ExtractCommand::run() {
 
   for (const std::string& noticed : result.notes)
     fmt::print(stderr, "note: {}\n", with_flags(noticed));
-  for (const std::string& skipped : result.skipped) fmt::print(stderr, "skipped {}\n", skipped);
+  for (const std::string& skipped : result.skipped)
+    fmt::print(stderr, "skipped {}\n", with_flags(skipped));
   if (result.views_before > 0)
     fmt::print(stderr, "{} of {} views already existed\n", result.views_before,
                request.views.size());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/text.hpp"
+
 namespace deepvoro {
 namespace {
 
@@ -12,7 +14,8 @@ bool is_field(const std::string& word) {
 
 }  // namespace
 
-std::string with_flags(const std::string& text) {
+std::string with_flags(const std::string& message) {
+  const std::string text = as_text_line(message);
   std::string shown;
   std::size_t at = 0;
   while (at < text.size()) {

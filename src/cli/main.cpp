@@ -1,10 +1,13 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <initializer_list>
 #include <new>
 #include <optional>
@@ -16,7 +19,7 @@
 #include "closest_word.hpp"
 #include "compare_command.hpp"
 #include "core/changed_files.hpp"
-#include "core/text.hpp"
+#include "core/trusted_files.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/version.hpp"
 #include "evaluate_command.hpp"
@@ -51,7 +54,7 @@ ExitCode exit_code(deepvoro::ErrorKind kind) {
 }
 
 ExitCode complain(ExitCode code, const std::string& message) {
-  fmt::print(stderr, "deepvoro: {}\n", deepvoro::as_text_line(message));
+  fmt::print(stderr, "deepvoro: {}\n", deepvoro::with_flags(message));
   return code;
 }
 
@@ -124,6 +127,10 @@ void describe(CLI::App& program) {
   program.set_version_flag(
       "--version", fmt::format("deepvoro {} ({})", deepvoro::version(), deepvoro::commit()));
   program.footer(kFooter);
+  program.fallthrough();
+  program.add_flag_callback(
+      "--trust-files", [] { deepvoro::all_files_are_trusted = true; },
+      "read files that unpack to far more than they hold, too");
   deepvoro::add_fit_command(program);
   deepvoro::add_predict_command(program);
   deepvoro::add_change_commands(program);
@@ -166,6 +173,14 @@ std::vector<std::string> words(int argc, char** argv) {
   return given;
 }
 
+// What takes the memory depends on the command.
+const char* memory_advice(int argc, char** argv) {
+  const std::string command = argc > 1 ? argv[1] : "";
+  if (command == "evaluate" || command == "tune" || command == "study")
+    return "try fewer --episodes, --ways or --queries";
+  return "try fewer --threads, or smaller or fewer files at a time";
+}
+
 int run(int argc, char** argv) {
   try {
     CLI::App program(
@@ -182,23 +197,37 @@ int run(int argc, char** argv) {
     deepvoro::throw_if_files_changed();
     return done;
   } catch (const deepvoro::Error& error) {
-    return complain(exit_code(error.kind()), deepvoro::with_flags(error.what()));
+    return complain(exit_code(error.kind()), error.what());
   } catch (const std::bad_alloc&) {
-    return complain(internal_failure, "out of memory; try fewer --episodes, --ways or --queries");
+    return complain(internal_failure, fmt::format("out of memory; {}", memory_advice(argc, argv)));
+  } catch (const std::filesystem::filesystem_error& error) {
+    return complain(bad_data,
+                    fmt::format("{}: {}", error.path1().string(), error.code().message()));
   } catch (const std::exception& error) {
     if (std::ferror(stdout) != 0) return complain_of_lost_output();
     return complain(internal_failure, fmt::format("internal error: {}", error.what()));
   }
 }
 
+// A file that is opened takes the lowest free number, so without this one that is written could
+// become the standard output of whoever closed it.
+void reserve_standard_files() {
+  constexpr const char* nothing = "/dev/null";
+  if (::fcntl(STDIN_FILENO, F_GETFD) < 0) ::open(nothing, O_RDONLY);
+  if (::fcntl(STDOUT_FILENO, F_GETFD) < 0) ::open(nothing, O_RDONLY);  // writing still fails
+  if (::fcntl(STDERR_FILENO, F_GETFD) < 0) ::open(nothing, O_WRONLY);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  reserve_standard_files();
   std::signal(SIGXFSZ, SIG_IGN);  // writing too much is an error like any other
   try {
     const int code = run(argc, argv);
-    // What was printed may still wait to be written.
-    return code == done && std::fflush(stdout) != 0 ? complain_of_lost_output() : code;
+    // What was printed may still wait to be written, or have failed unnoticed.
+    const bool is_lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+    return code == done && is_lost ? complain_of_lost_output() : code;
   } catch (...) {  // not even the complaint could be printed
     return internal_failure;
   }

@@ -11,6 +11,7 @@
 #include "core/text.hpp"
 #include "deepvoro/classifier/describe.hpp"
 #include "deepvoro/core/error.hpp"
+#include "print_line.hpp"
 
 namespace deepvoro {
 namespace {
@@ -84,8 +85,8 @@ void print_wrong(const ClassifierTest& test) {
   std::ranges::stable_sort(wrong, std::ranges::greater(), probability);
   if (!wrong.empty()) fmt::print("wrong, the surest first\n");
   for (std::size_t i = 0; i < std::min(wrong.size(), kShown); ++i)
-    fmt::print("  {} was taken for {} ({:.0f} %)\n", wrong[i]->name,
-               test.classes[wrong[i]->prediction.label], 100 * probability(wrong[i]));
+    print_line(fmt::format("  {} was taken for {} ({:.0f} %)", wrong[i]->name,
+                           test.classes[wrong[i]->prediction.label], 100 * probability(wrong[i])));
   if (wrong.size() > kShown)
     fmt::print("  and {}\n", counted(wrong.size() - kShown, "more picture"));
 }

@@ -27,8 +27,15 @@ Descriptor opened(const std::filesystem::path& path) {
   return file;
 }
 
-// What a user can do about an error of writing; begins with "; " unless empty.
-const char* advice_for(int error) {
+// So that what was renamed has its new name even if the machine stops now.
+void keep_names_in(const std::filesystem::path& folder) {
+  const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened) (void)::fsync(opened.number());  // some file systems cannot, and lose nothing by it
+}
+
+}  // namespace
+
+const char* writing_advice(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
@@ -46,14 +53,6 @@ const char* advice_for(int error) {
       return "";
   }
 }
-
-// So that what was renamed has its new name even if the machine stops now.
-void keep_names_in(const std::filesystem::path& folder) {
-  const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (opened) (void)::fsync(opened.number());  // some file systems cannot, and lose nothing by it
-}
-
-}  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path)
     : path_(std::make_unique<const std::filesystem::path>(path)) {
@@ -177,7 +176,7 @@ void AtomicFile::commit() {
 void AtomicFile::fail(const char* doing) const {
   const int error = errno;
   throw data_error(fmt::format("{}: cannot be {}: {}{}", path_.string(), doing,
-                               std::strerror(error), advice_for(error)));
+                               std::strerror(error), writing_advice(error)));
 }
 
 std::string read_text(const std::filesystem::path& path, std::size_t limit) {

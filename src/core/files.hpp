@@ -70,6 +70,9 @@ class AtomicFile {
   std::vector<std::byte> waiting_;  // to be written with what comes next
 };
 
+// What a user can do about an errno of writing; begins with "; " unless empty.
+[[nodiscard]] const char* writing_advice(int error);
+
 // A small text file read whole; a file above `limit` bytes is refused.
 [[nodiscard]] std::string read_text(const std::filesystem::path& path,
                                     std::size_t limit = std::size_t{256} << 20);

@@ -6,8 +6,33 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace deepvoro {
+namespace {
+
+// How many bytes the control character has that a text begins with; 0 where it begins otherwise.
+std::size_t control_character(std::string_view text) {
+  if (std::iscntrl(static_cast<unsigned char>(text[0])) != 0) return 1;
+  // U+0080 to U+009F, which some terminals obey as well.
+  const bool is_second_kind = text.size() > 1 && text[0] == '\xC2' &&
+                              (static_cast<unsigned char>(text[1]) & 0xE0U) == 0x80U;
+  return is_second_kind ? 2 : 0;
+}
+
+// `replace` is given each control character.
+template <class Replace>
+std::string with_control_characters_replaced(std::string_view text, const Replace& replace) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t control = control_character(text);
+    out += control > 0 ? replace(text.substr(0, control)) : std::string(1, text[0]);
+    text.remove_prefix(std::max<std::size_t>(control, 1));
+  }
+  return out;
+}
+
+}  // namespace
 
 std::string lower_case(std::string text) {
   std::ranges::transform(text, text.begin(),
@@ -16,15 +41,24 @@ std::string lower_case(std::string text) {
 }
 
 std::string as_text_line(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return std::iscntrl(c) != 0; }, ' ');
+  text = with_control_characters_replaced(text, [](std::string_view) { return std::string(" "); });
   using nlohmann::json;
   const std::string valid = json(text).dump(-1, ' ', false, json::error_handler_t::replace);
   return json::parse(valid).get<std::string>();
 }
 
+std::string with_control_characters_escaped(const std::string& text) {
+  return with_control_characters_replaced(text, [](std::string_view character) {
+    std::string escaped;
+    for (const char byte : character)
+      escaped += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    return escaped;
+  });
+}
+
 bool is_text_line(const std::string& text) {
-  if (std::ranges::any_of(text, [](unsigned char c) { return std::iscntrl(c) != 0; })) return false;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (control_character(std::string_view(text).substr(i)) > 0) return false;
   try {
     return !text.empty() && !nlohmann::json(text).dump().empty();
   } catch (const nlohmann::json::type_error&) {

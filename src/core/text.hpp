@@ -14,6 +14,9 @@ namespace deepvoro {
 // spaces, what is not UTF-8 becomes U+FFFD.
 [[nodiscard]] std::string as_text_line(std::string text);
 
+// Control characters as \xHH; the rest, be it UTF-8 or not, as it is.
+[[nodiscard]] std::string with_control_characters_escaped(const std::string& text);
+
 // UTF-8, not empty, without control characters: what may name a class or a picture.
 [[nodiscard]] bool is_text_line(const std::string& text);
 

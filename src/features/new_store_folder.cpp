@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/changed_files.hpp"
+#include "core/files.hpp"
 #include "core/temporary_name.hpp"
 #include "deepvoro/core/error.hpp"
 
@@ -32,9 +33,8 @@ NewStoreFolder::NewStoreFolder(const fs::path& name) : final_(free_name(name)) {
     std::error_code error;
     if (!fs::create_directory(temporary_, error)) {
       temporary_.clear();
-      throw data_error(
-          fmt::format("{}: cannot be created; does the folder {} exist and may you write there?",
-                      final_.string(), fs::absolute(final_).parent_path().string()));
+      throw data_error(fmt::format("{}: cannot be created: {}{}", final_.string(), error.message(),
+                                   writing_advice(error.value())));
     }
     lock_ = Descriptor(::open(temporary_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   } while (!lock_ || !lock_temporary(lock_.number()));
@@ -50,8 +50,8 @@ void NewStoreFolder::commit() {
   std::error_code error;
   fs::rename(temporary_, final_, error);
   if (error)
-    throw data_error(
-        fmt::format("{}: cannot be moved into place: {}", final_.string(), error.message()));
+    throw data_error(fmt::format("{}: cannot be moved into place: {}{}", final_.string(),
+                                 error.message(), writing_advice(error.value())));
   temporary_.clear();
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 // jpeglib.h needs what <cstdio> declares, and jerror.h what jpeglib.h does.
@@ -11,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/trusted_files.hpp"
 #include "deepvoro/core/error.hpp"
 #include "formats.hpp"
 
@@ -19,8 +21,15 @@ namespace {
 
 constexpr std::size_t kRowsAtOnce = 16;
 constexpr std::size_t kInks = 4;
-// A progressive picture can ask for the whole of it to be gone through again and again.
-constexpr int kMostScans = 200;
+
+// A progressive picture can ask for the whole of it to be gone through again and again. Programs
+// write about ten scans; more are for pictures whose bytes are worth them.
+std::size_t most_scans(std::size_t file_bytes, std::size_t pixels) {
+  constexpr std::size_t always = 16;
+  constexpr std::size_t pixels_per_byte = 2000;  // those of all scans together
+  return std::max(always, pixels_per_byte * file_bytes / std::max<std::size_t>(pixels, 1));
+}
+
 constexpr std::string_view kExifHeader{"Exif\0\0", 6};
 
 class JpegReader : private JumpsBack<JpegReader> {
@@ -32,10 +41,10 @@ class JpegReader : private JumpsBack<JpegReader> {
       if (level < 0 && is_damage(decoder->err->msg_code)) leave(decoder);
     };
     progress_.progress_monitor = [](j_common_ptr decoder) {
-      if (reinterpret_cast<j_decompress_ptr>(decoder)->input_scan_number > kMostScans) {
-        self(decoder)->too_many_scans_ = true;
-        leave(decoder);
-      }
+      const int scan = reinterpret_cast<j_decompress_ptr>(decoder)->input_scan_number;
+      if (static_cast<std::size_t>(scan) <= self(decoder)->most_scans_) return;
+      self(decoder)->too_many_scans_ = true;
+      leave(decoder);
     };
     decoder_.client_data = this;
     attempt([&] {
@@ -46,6 +55,7 @@ class JpegReader : private JumpsBack<JpegReader> {
       jpeg_save_markers(&decoder_, JPEG_APP0 + 1, 0xFFFF);
       jpeg_read_header(&decoder_, TRUE);
     });
+    if (!all_files_are_trusted) most_scans_ = most_scans(file.size(), width() * height());
   }
   JpegReader(const JpegReader&) = delete;
   JpegReader& operator=(const JpegReader&) = delete;
@@ -115,13 +125,19 @@ class JpegReader : private JumpsBack<JpegReader> {
     const bool truncated = errors_.msg_code == JWRN_JPEG_EOF;
     jpeg_destroy_decompress(&decoder_);  // a constructor that throws has no destructor run
     if (truncated) throw_truncated(name_, "JPEG");
-    throw_damaged(name_, "JPEG", too_many_scans_ ? "too many scans" : text.data());
+    if (too_many_scans_)
+      throw data_error(
+          fmt::format("{}: its pixels are described in more than {} scans, which takes long; {}",
+                      name_, most_scans_, kHowToTrust),
+          ErrorCode::bad_picture);
+    throw_damaged(name_, "JPEG", text.data());
   }
 
   const std::string& name_;
   jpeg_decompress_struct decoder_{};
   jpeg_error_mgr errors_{};
   jpeg_progress_mgr progress_{};
+  std::size_t most_scans_ = std::numeric_limits<std::size_t>::max();
   bool too_many_scans_ = false;
 };
 

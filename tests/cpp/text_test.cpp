@@ -10,6 +10,27 @@
 namespace deepvoro {
 namespace {
 
+const std::string kRed = "\x1b[31m";
+const std::string kSecondKind = "\xC2\x9B";  // U+009B, which begins commands to a terminal too
+
+TEST(Text, ALineHasNoControlCharacters) {
+  EXPECT_EQ(as_text_line("a\n" + kRed + "b\x7f" + kSecondKind + "c"), "a  [31mb  c");
+  EXPECT_EQ(as_text_line("Elster \xC3\xA9\xC2\xA0"), "Elster \xC3\xA9\xC2\xA0");
+  EXPECT_EQ(as_text_line("\xff"), "\xEF\xBF\xBD");
+}
+
+TEST(Text, OnlyALineMayNameAPicture) {
+  EXPECT_TRUE(is_text_line("Elster \xC3\xA9"));
+  for (const std::string& name :
+       {std::string(), kRed, kSecondKind, std::string("a\n"), std::string("\xff")})
+    EXPECT_FALSE(is_text_line(name)) << name;
+}
+
+TEST(Text, EscapesNothingButControlCharacters) {
+  EXPECT_EQ(with_control_characters_escaped("a\r\n" + kRed + "\xff" + kSecondKind + "\xC3\xA9\\"),
+            "a\\x0d\\x0a\\x1b[31m\xff\\xc2\\x9b\xC3\xA9\\");
+}
+
 TEST(Text, CountsInSingularAndPlural) {
   EXPECT_EQ(counted(0, "picture"), "0 pictures");
   EXPECT_EQ(counted(1, "picture"), "1 picture");
@@ -30,7 +51,8 @@ TEST(Text, ListsTheFirstOfManyNames) {
 TEST(Csv, QuotesWhatNeedsIt) {
   EXPECT_EQ(csv_field("plain text"), "plain text");
   EXPECT_EQ(csv_field(""), "");
-  EXPECT_EQ(csv_field("a,\"b\"\nc"), "\"a,\"\"b\"\"\nc\"");
+  EXPECT_EQ(csv_field("a,\"b\"c"), "\"a,\"\"b\"\"c\"");
+  EXPECT_EQ(csv_field("a\nb\xff" + kRed), "a\\x0ab\xff\\x1b[31m");
 }
 
 }  // namespace

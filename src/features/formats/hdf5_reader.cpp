@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/files.hpp"
+#include "core/trusted_files.hpp"
 #include "deepvoro/core/error.hpp"
 #include "feature_table.hpp"
 
@@ -174,6 +175,11 @@ void Hdf5Reader::check_size(const Handle& dataset, const std::vector<std::uint64
   if (!plausible_unpacked_size(largest, file_bytes_))
     throw data_error(fmt::format("{}: claims {} bytes in a file of {}; refused as damaged", where,
                                  largest, file_bytes_));
+  if (!all_files_are_trusted && !is_usual_unpacked_size(largest, file_bytes_))
+    throw data_error(
+        fmt::format("{}: a file of {} bytes would unpack into {}, which is much for "
+                    "features; {}",
+                    where, file_bytes_, largest, kHowToTrust));
 }
 
 LoadedArray Hdf5Reader::load(const std::string& name) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/files.hpp"
+#include "core/trusted_files.hpp"
 #include "deepvoro/core/error.hpp"
 #include "npy_file.hpp"
 #include "text_array.hpp"
@@ -27,13 +28,19 @@ std::string archive_error(zip_t* archive) {
   return zip_error_strerror(zip_get_error(archive));
 }
 
-std::string opening_error(int code) {
-  zip_error_t error;
-  zip_error_init_with_code(&error, code);
-  std::string text = zip_error_strerror(&error);
-  zip_error_fini(&error);
-  return text;
-}
+// What libzip says went wrong.
+class ZipError {
+ public:
+  ZipError() { zip_error_init(&error_); }
+  ZipError(const ZipError&) = delete;
+  ZipError& operator=(const ZipError&) = delete;
+  ~ZipError() { zip_error_fini(&error_); }
+  [[nodiscard]] zip_error_t* get() { return &error_; }
+  [[nodiscard]] std::string text() { return zip_error_strerror(&error_); }
+
+ private:
+  zip_error_t error_{};
+};
 
 void check_entry(const zip_stat_t& entry, std::uint64_t file_bytes, const std::string& where) {
   constexpr zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
@@ -45,6 +52,10 @@ void check_entry(const zip_stat_t& entry, std::uint64_t file_bytes, const std::s
     throw data_error(
         fmt::format("{}: claims to unpack {} bytes into {}, in a file of {}; refused as damaged",
                     where, entry.comp_size, entry.size, file_bytes));
+  if (!all_files_are_trusted && !is_usual_unpacked_size(entry.size, entry.comp_size))
+    throw data_error(
+        fmt::format("{}: {} bytes would unpack into {}, which is much for features; {}", where,
+                    entry.comp_size, entry.size, kHowToTrust));
 }
 
 }  // namespace
@@ -53,13 +64,15 @@ void NpzFile::Close::operator()(zip* archive) const {
   zip_discard(archive);
 }
 
-NpzFile::NpzFile(const std::filesystem::path& file)
-    : where_(file.string()), file_bytes_(MappedFile(file).bytes().size()) {
-  int code = 0;
-  archive_.reset(zip_open(file.c_str(), ZIP_RDONLY, &code));
+NpzFile::NpzFile(const std::filesystem::path& file) : where_(file.string()), file_(file) {
+  ZipError error;
+  zip_source_t* source =
+      zip_source_buffer_create(file_.bytes().data(), file_.bytes().size(), 0, error.get());
+  if (source != nullptr) archive_.reset(zip_open_from_source(source, ZIP_RDONLY, error.get()));
+  if (!archive_ && source != nullptr) zip_source_free(source);
   if (!archive_)
     throw data_error(fmt::format("{}: is not a readable .npz file: {}; write it with numpy.savez",
-                                 where_, opening_error(code)));
+                                 where_, error.text()));
 }
 
 bool NpzFile::has(const std::string& name) const {
@@ -84,7 +97,7 @@ NpzFile::Unpacked NpzFile::unpack(const std::string& name) const {
   zip_stat_init(&entry);
   if (zip_stat(archive_.get(), entry_name(name).c_str(), 0, &entry) != 0)
     throw data_error(fmt::format("{}: cannot be found: {}", where, archive_error(archive_.get())));
-  check_entry(entry, file_bytes_, where);
+  check_entry(entry, file_.bytes().size(), where);
 
   const std::unique_ptr<zip_file_t, CloseEntry> stream(
       zip_fopen_index(archive_.get(), entry.index, 0));

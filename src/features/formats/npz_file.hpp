@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/files.hpp"
 #include "number_array.hpp"
 
 struct zip;
@@ -38,7 +39,7 @@ class NpzFile {
   };
 
   std::string where_;
-  std::uint64_t file_bytes_ = 0;
+  MappedFile file_;
   std::unique_ptr<zip, Close> archive_;
 };
 

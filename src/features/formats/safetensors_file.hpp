@@ -20,6 +20,8 @@ class SafetensorsFile {
   [[nodiscard]] bool has(const std::string& name) const { return tensors_.contains(name); }
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] LoadedArray load(const std::string& name) const;
+  // Of all tensors.
+  [[nodiscard]] std::span<const std::byte> data() const { return data_; }
   // Texts the writer added; empty when there are none.
   [[nodiscard]] const std::map<std::string, std::string>& metadata() const { return metadata_; }
 

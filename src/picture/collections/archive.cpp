@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/archive.hpp"
+#include "core/trusted_files.hpp"
 #include "deepvoro/core/error.hpp"
 #include "picture_source.hpp"
 
@@ -11,6 +12,13 @@ namespace {
 
 // Pictures that are compressed are kept unpacked, so that any thread can read any of them.
 constexpr std::size_t kMostUnpacked = std::size_t{4} << 30U;
+
+void check_growth(std::size_t unpacked, std::size_t packed, const std::string& where) {
+  if (!all_files_are_trusted && !is_usual_unpacked_size(unpacked, packed))
+    throw data_error(
+        fmt::format("{}: {} bytes unpack into more than {}, which is much for pictures; {}", where,
+                    packed, unpacked, kHowToTrust));
+}
 
 // Parts of a path without "." ; a path that leaves the archive's own folder is refused.
 std::vector<std::string> parts_of(const std::string& path, const std::string& where) {
@@ -50,6 +58,7 @@ std::vector<ArchivedPicture> pictures_in(const PictureSource& source) {
       continue;
     auto [in_place, unpacked] = archive.content(memory_left);
     memory_left -= unpacked.size();
+    check_growth(kMostUnpacked - memory_left, source.container->bytes().size(), where);
     PicturePlace place;
     if (in_place.data() != nullptr)
       place.offset = static_cast<std::size_t>(in_place.data() - begin);
