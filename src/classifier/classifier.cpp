@@ -274,7 +274,9 @@ Classifier Classifier::with(const FeatureStore& store, const std::string& class_
                             const std::string& split, unsigned threads) const {
   check_same_origin(store, origin(), dim());
   const std::string of = split.empty() ? store.usual_split() : split;
-  return with(read_samples(store, of, views(), class_name), threads);
+  const NamedSamples samples =
+      new_among(read_samples(store, of, views(), class_name), state_->support);
+  return samples.labels.empty() ? *this : with(samples, threads);
 }
 
 std::size_t Classifier::label_of(const std::string& class_name) const {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <span>
 
 #include "deepvoro/core/error.hpp"
 #include "features/formats/feature_table.hpp"
@@ -50,6 +52,37 @@ NamedSamples read_samples(const FeatureStore& store, const std::string& split,
       rows.copy_row(wanted[i], std::span(values).subspan(i * samples.dim, samples.dim));
   }
   return samples;
+}
+
+namespace {
+
+// All views of one sample, side by side.
+std::vector<float> row_of(const NamedSamples& samples, std::size_t i) {
+  std::vector<float> row;
+  for (const std::vector<float>& view : samples.views) {
+    const auto part = std::span(view).subspan(i * samples.dim, samples.dim);
+    row.insert(row.end(), part.begin(), part.end());
+  }
+  return row;
+}
+
+}  // namespace
+
+NamedSamples new_among(const NamedSamples& samples, const NamedSamples& known) {
+  std::set<std::vector<float>> rows;
+  for (std::size_t i = 0; i < known.labels.size(); ++i)
+    if (known.classes[known.labels[i]] == samples.classes.front()) rows.insert(row_of(known, i));
+  NamedSamples rest{.classes = samples.classes, .dim = samples.dim};
+  rest.views.resize(samples.views.size());
+  for (std::size_t i = 0; i < samples.labels.size(); ++i) {
+    if (rows.contains(row_of(samples, i))) continue;
+    rest.labels.push_back(0);
+    for (std::size_t v = 0; v < samples.views.size(); ++v) {
+      const auto part = std::span(samples.views[v]).subspan(i * samples.dim, samples.dim);
+      rest.views[v].insert(rest.views[v].end(), part.begin(), part.end());
+    }
+  }
+  return rest;
 }
 
 namespace {

@@ -19,6 +19,10 @@ void check_one_network(const FeatureStore& store);
                                         const std::vector<std::string>& views,
                                         const std::optional<std::string>& class_name = {});
 
+// Those of one class that known samples of the same class do not have yet, with the same features.
+// A command that is repeated adds nothing again.
+[[nodiscard]] NamedSamples new_among(const NamedSamples& samples, const NamedSamples& known);
+
 // Rows of a .npy, .npz, .h5, .safetensors or pickle file, without labels: one array with the views
 // of each row side by side, or an array per view that has its name.
 [[nodiscard]] NamedSamples read_rows(const std::filesystem::path& file,
