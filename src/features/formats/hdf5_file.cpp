@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "core/files.hpp"
@@ -25,14 +26,15 @@ ChildLimits limits_for(std::uint64_t file_bytes) {
 }
 
 // What comes before the elements of an array, all in the byte order of this machine.
-struct ArrayHeader {
-  NumberType type = NumberType::float32;
+struct Hdf5ArrayHeader {
+  std::uint64_t type = 0;
   std::uint64_t dimensions = 0;
 };
 
-template <class T>
-std::span<const std::byte> bytes_of(const T& value) {
-  return std::as_bytes(std::span(&value, 1));
+constexpr std::uint64_t kMostDimensions = 32;  // as HDF5 has it
+
+Error unusable_answer(const std::string& where) {
+  return data_error(fmt::format("{}: cannot be read; the file is damaged, write it again", where));
 }
 
 }  // namespace
@@ -49,40 +51,68 @@ ChildAnswer Hdf5File::ask(const Question& question) const {
 
 bool Hdf5File::has(const std::string& name) const {
   const ChildAnswer answer = ask([&](const Hdf5Reader& reader, const ByteSink& out) {
-    if (reader.has(name)) out(bytes_of('y'));
+    constexpr std::byte yes{1};
+    if (reader.has(name)) out({&yes, 1});
   });
   return !answer.bytes.empty();
 }
 
 std::vector<std::string> Hdf5File::names() const {
-  const ChildAnswer answer = ask([](const Hdf5Reader& reader, const ByteSink& out) {
-    for (const std::string& name : reader.names())
-      out(std::as_bytes(std::span(name.c_str(), name.size() + 1)));
-  });
-  std::vector<std::string> names;
-  const auto* text = reinterpret_cast<const char*>(answer.bytes.data());
-  for (std::size_t at = 0; at < answer.bytes.size(); at += names.back().size() + 1)
-    names.emplace_back(text + at);
-  return names;
+  return names_in(ask([](const Hdf5Reader& reader, const ByteSink& answer) {
+                    send_names(reader.names(), answer);
+                  }),
+                  where());
 }
 
 LoadedArray Hdf5File::load(const std::string& name) const {
-  ChildAnswer answer = ask([&](const Hdf5Reader& reader, const ByteSink& out) {
-    const LoadedArray loaded = reader.load(name);
-    const ArrayHeader header{loaded.array.type, loaded.array.shape.size()};
-    out(bytes_of(header));
-    out(std::as_bytes(std::span(loaded.array.shape)));
-    out(loaded.array.data);
-  });
-  ArrayHeader header;
-  std::memcpy(&header, answer.bytes.data(), sizeof header);
-  std::span<const std::byte> rest = answer.bytes.subspan(sizeof header);
+  return array_in(ask([&](const Hdf5Reader& reader, const ByteSink& answer) {
+                    send_array(reader.load(name).array, answer);
+                  }),
+                  fmt::format("{}: '{}'", where(), name));
+}
+
+void send_names(const std::vector<std::string>& names, const ByteSink& answer) {
+  for (const std::string& name : names)
+    answer(std::as_bytes(std::span(name.c_str(), name.size() + 1)));
+}
+
+std::vector<std::string> names_in(const ChildAnswer& answer, const std::string& where) {
+  std::string_view rest(reinterpret_cast<const char*>(answer.bytes.data()), answer.bytes.size());
+  std::vector<std::string> names;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\0');
+    if (end == std::string_view::npos) throw unusable_answer(where);
+    names.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+  }
+  return names;
+}
+
+void send_array(const NumberArray& array, const ByteSink& answer) {
+  const Hdf5ArrayHeader header{static_cast<std::uint64_t>(array.type), array.shape.size()};
+  answer(std::as_bytes(std::span(&header, 1)));
+  answer(std::as_bytes(std::span(array.shape)));
+  answer(array.data);
+}
+
+LoadedArray array_in(ChildAnswer answer, const std::string& where) {
+  Hdf5ArrayHeader header;
+  std::span<const std::byte> rest = answer.bytes;
+  if (rest.size() < sizeof header) throw unusable_answer(where);
+  std::memcpy(&header, rest.data(), sizeof header);
+  rest = rest.subspan(sizeof header);
+  if (header.type > static_cast<std::uint64_t>(NumberType::uint64) ||
+      header.dimensions > kMostDimensions ||
+      rest.size() < header.dimensions * sizeof(std::uint64_t))
+    throw unusable_answer(where);
+  const auto type = static_cast<NumberType>(header.type);
   std::vector<std::uint64_t> shape(header.dimensions);
-  std::memcpy(shape.data(), rest.data(), shape.size() * sizeof shape[0]);
-  rest = rest.subspan(shape.size() * sizeof shape[0]);
-  return {
-      std::move(answer.memory),
-      {.type = header.type, .order = std::endian::native, .shape = std::move(shape), .data = rest}};
+  const std::size_t shape_bytes = std::span(shape).size_bytes();
+  if (!shape.empty()) std::memcpy(shape.data(), rest.data(), shape_bytes);
+  rest = rest.subspan(shape_bytes);
+  if (array_bytes(shape, number_size(type)) != rest.size()) throw unusable_answer(where);
+  return {std::move(answer.memory),
+          {.type = type, .order = std::endian::native, .shape = std::move(shape), .data = rest}};
 }
 
 }  // namespace deepvoro

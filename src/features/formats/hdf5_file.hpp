@@ -32,4 +32,12 @@ class Hdf5File {
   ChildLimits limits_;
 };
 
+// What that process says of a file. The file may have taken it over, so an answer is believed no
+// more than a file is; `where` names it in errors.
+void send_names(const std::vector<std::string>& names, const ByteSink& answer);
+[[nodiscard]] std::vector<std::string> names_in(const ChildAnswer& answer,
+                                                const std::string& where);
+void send_array(const NumberArray& array, const ByteSink& answer);
+[[nodiscard]] LoadedArray array_in(ChildAnswer answer, const std::string& where);
+
 }  // namespace deepvoro
