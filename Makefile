@@ -6,6 +6,8 @@
 #   make test-clang  the C++ tests, compiled by clang
 #   make lint    clang-format and clang-tidy, over what changed since they last found it clean
 #   make coverage    how many lines the C++ tests reach
+#   make fuzz    feeds the readers of files with damaged ones; all harnesses in turn, MINUTES=10 in all
+#   make kill-campaign   ends commands at every call to the file system and runs them again (half an hour)
 #   make faults      plants small faults one at a time and tells which ones the tests miss (hours)
 #   make bench   the benchmark table, this program against NumPy on the same data
 #   make bench-pictures   decode plus resize against Pillow
@@ -21,8 +23,8 @@
 #   make pictures   the pictures in docs/pictures: the paper's first figure, the demo's report, and the page of serve
 #   make pipeline-quickdraw     from drawings to a table: train a network, extract features, tune, evaluate
 #   make pipeline-doublemnist   from digits to features in the plane, and accuracies
-.PHONY: build demo paper test test-release test-debug test-asan test-tsan test-clang lint coverage faults bench bench-pictures bench-extract \
-        bench-classifier bench-answers bench-serve test-serve-kills docs deb test-deb wheel pictures pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-lint \
+.PHONY: build demo paper test test-release test-debug test-asan test-tsan test-clang lint coverage faults fuzz kill-campaign bench bench-pictures bench-extract \
+        bench-classifier bench-answers bench-serve test-serve-kills docs deb test-deb wheel pictures pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-fuzz packages-lint \
         packages-coverage packages-bench packages-bench-extract packages-bench-answers packages-bench-serve packages-pipeline packages-docs packages-deb packages-wheel clean
 
 PROGRAM_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
@@ -87,6 +89,19 @@ coverage: packages-coverage
 	cmake --build build-coverage -j $(JOBS) --target deepvoro_tests
 	scripts/run_in_shards.sh $(JOBS) build-coverage/bin/deepvoro_tests
 	cd build-coverage && gcovr --root .. --filter ../src/ --filter ../include/ --exclude '../src/(cli|python)/' --print-summary .
+
+fuzz: packages-test packages-fuzz
+	cmake --preset release -DDEEPVORO_TESTS=OFF
+	cmake --build build -j $(JOBS) --target deepvoro_program
+	cmake --preset fuzz
+	cmake --build build-fuzz -j $(JOBS)
+	/usr/bin/python3 tests/fuzz/make_seeds.py build/bin/deepvoro build-fuzz/corpus
+	/usr/bin/python3 tests/fuzz/run.py build-fuzz $(or $(MINUTES),10)
+
+kill-campaign: packages-test
+	cmake --preset release -DDEEPVORO_TESTS=ON -DDEEPVORO_BACKBONE=ON
+	cmake --build build -j $(JOBS) --target deepvoro_program deepvoro_backbone kill_at_call
+	/usr/bin/python3 tests/kills/campaign.py build/bin/deepvoro build/lib/libkill_at_call.so
 
 faults: packages-test
 	/usr/bin/python3 tests/faults/run.py
@@ -158,6 +173,8 @@ packages-build:
 	@scripts/install_packages.sh $(BUILD_PACKAGES)
 packages-clang:
 	@scripts/install_packages.sh clang
+packages-fuzz:
+	@scripts/install_packages.sh clang libclang-rt-14-dev
 packages-test:
 	@scripts/install_packages.sh $(TEST_PACKAGES)
 packages-lint:
@@ -182,4 +199,4 @@ packages-bench-answers:
 	@scripts/install_packages.sh $(ANSWERS_PACKAGES)
 
 clean:
-	rm -rf build build-dev build-debug build-asan build-tsan build-coverage build-clang build-lint
+	rm -rf build build-dev build-debug build-asan build-tsan build-coverage build-clang build-fuzz build-lint

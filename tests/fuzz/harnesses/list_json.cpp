@@ -1,0 +1,16 @@
+#include "fuzz/harness.hpp"
+#include "fuzz/small_pictures.hpp"
+#include "picture/collection.hpp"
+
+namespace deepvoro::fuzz {
+namespace {
+
+const Harness list_json_harness("list_json", [](Bytes bytes) {
+  const PictureCollection pictures = PictureCollection::open(file_with(bytes, "list.json"));
+  (void)pictures.notes();
+  for (std::size_t i = 0; i < pictures.size(); ++i) (void)pictures.stored_size(i);
+  (void)pictures.read(0, kSmallPictures);
+});
+
+}  // namespace
+}  // namespace deepvoro::fuzz
