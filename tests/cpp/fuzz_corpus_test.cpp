@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/archive.hpp"
@@ -11,7 +12,7 @@ class FuzzCorpus : public testing::TestWithParam<Harness> {};
 
 // Inputs that once led somewhere new; every one ends in an answer or in an error.
 TEST_P(FuzzCorpus, IsRead) {
-  const MappedFile kept(std::string(DEEPVORO_FUZZ_CORPUS) + "/" + GetParam().name() + ".tar.gz");
+  const MappedFile kept(fmt::format("{}/{}.tar.gz", DEEPVORO_FUZZ_CORPUS, GetParam().name()));
   ArchiveReader inputs(kept.bytes(), kept.path().string());
   std::size_t count = 0;
   while (inputs.next()) {
