@@ -181,16 +181,31 @@ def axe():
     return axe_source()
 
 
+@pytest.fixture
+def examined(serve, axe, browser):
+    """A page with an answer, its reasons and its corrections, and axe-core in it."""
+    def examine(**screen):
+        _, page = serve(State(sketches()), **screen)
+        page.draw(face(0))
+        page.until("document.querySelector('.bars li')")
+        page.run(WHOLE)
+        page.call("Page.setBypassCSP", enabled=True)
+        page.run(axe + "; undefined")
+        return page
+
+    yield examine
+    browser.call("Page.setBypassCSP", enabled=False)
+
+
 @pytest.mark.parametrize("dark", (False, True))
 @pytest.mark.parametrize("width", (360, 1440))
-def test_everybody_can_use_it(serve, axe, width, dark):
-    _, page = serve(State(sketches()), width=width, dark=dark)
-    page.draw(face(0))
-    page.until("document.querySelector('.bars li')")
-    page.run(WHOLE)
-    page.call("Page.setBypassCSP", enabled=True)
-    page.run(axe + "; undefined")
-    for tab in (1, 2, 3):
+def test_everybody_can_use_it(examined, width, dark):
+    assert examined(width=width, dark=dark).run(SERIOUS) == []
+
+
+def test_everybody_can_use_what_opens(examined):
+    page = examined()
+    for tab in (2, 3):
         page.click(f".check .tabs button:nth-child({tab})")
         assert page.run(SERIOUS) == []
     for key in ("k", "?"):
@@ -199,4 +214,3 @@ def test_everybody_can_use_it(serve, axe, width, dark):
         page.until("document.querySelector('dialog[open]')")
         assert page.run(SERIOUS) == []
         page.press("Escape")
-    page.call("Page.setBypassCSP", enabled=False)
