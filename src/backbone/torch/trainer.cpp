@@ -300,15 +300,23 @@ class Trainer {
   void keep(const EpochReport& report, bool last) {
     const bool is_best = report.val_accuracy_percent && *report.val_accuracy_percent > best_;
     if (is_best) best_ = *report.val_accuracy_percent;
-    if (is_best || (last && !report.val_accuracy_percent))
+    if (is_best || (last && !report.val_accuracy_percent)) {
+      // A model without a state beside it would be taken for that of a finished training.
+      if (!fs::exists(partial_file_)) write_state({}, {});
       write_network(model_file_, description_, outcome().tensors());
+    }
     if (kept_ && kept_->seconds() < options_.keep_every_seconds) return;
-    json reports = json::array();
-    for (const EpochReport& entry : reports_) reports.push_back(to_json(entry));
-    const json state{{"reports", reports}, {"best", best_}};
-    write_network(partial_file_, description_, everything(), WeightType::float32,
-                  {{"training", state.dump()}});
+    write_state(reports_, everything());
     kept_ = Stopwatch();
+  }
+
+  void write_state(const std::vector<EpochReport>& reports,
+                   const std::vector<NamedTensor>& tensors) {
+    json entries = json::array();
+    for (const EpochReport& report : reports) entries.push_back(to_json(report));
+    const json state{{"reports", entries}, {"best", best_}};
+    write_network(partial_file_, description_, tensors, WeightType::float32,
+                  {{"training", state.dump()}});
   }
 
   void go_on() {
@@ -324,6 +332,7 @@ class Trainer {
         found == partial.tensors().metadata().end() ? json() : parse_json(found->second);
     const JsonFields fields(state, where);
     for (const json& entry : fields.list("reports")) reports_.push_back(epoch_report(entry, where));
+    if (reports_.empty()) return;
     best_ = fields.number("best");
     read_tensors(partial, everything());
     network_.to(device_);
