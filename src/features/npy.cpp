@@ -139,10 +139,10 @@ std::size_t npy_item_size(std::string_view descr) {
   if (descr.size() < 3) return 0;
   const char order = descr[0];
   const char kind = descr[1];
+  if (order != '<' && order != '>' && order != '|' && order != '=') return 0;
   if (kind == 'U' || kind == 'S') return text_size(kind, descr.substr(2));
   if (descr.size() != 3) return 0;
   const auto size = static_cast<std::size_t>(descr[2] - '0');
-  if (order != '<' && order != '>' && order != '|' && order != '=') return 0;
   const bool power_of_two = size == 1 || size == 2 || size == 4 || size == 8;
   if (kind == 'f') return size == 1 || !power_of_two ? 0 : size;
   if (kind == 'i' || kind == 'u') return power_of_two ? size : 0;

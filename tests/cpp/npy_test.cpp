@@ -101,8 +101,15 @@ TEST(NpyHeader, CountsElementsWithoutOverflow) {
             std::numeric_limits<std::uint64_t>::max());
 }
 
-TEST(NpyHeader, OfElementsThatAreNoPlainNumbersIsRefused) {
-  for (const char* descr : {"|O", "<U5", "|S1", "<c8", "<M8", "<f3", "<f9", "<f1", "f4", "", "<f"})
+TEST(NpyHeader, ReadsTexts) {
+  EXPECT_EQ(npy_item_size(parse(npy_file("<U5", {2}, 40)).descr), 20U);
+  EXPECT_EQ(npy_item_size(parse(npy_file("|S3", {2}, 6)).descr), 3U);
+}
+
+TEST(NpyHeader, OfElementsThatAreNeitherNumbersNorTextsIsRefused) {
+  expect_not_read(npy_file("|O", {1}, 64), {"holds Python objects"});
+  for (const char* descr :
+       {"<U", "|S0", "xU5", "<U2x", "<c8", "<M8", "<f3", "<f9", "<f1", "f4", "", "<f"})
     expect_not_read(npy_file(descr, {1}, 64), {"'" + std::string(descr) + "'"});
   expect_not_read(npy_bytes("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,), }",
                             std::string(4, '\0')),

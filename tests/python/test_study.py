@@ -498,7 +498,8 @@ def refused(process, code, *fragments):
 def test_bad_input(deepvoro, make_store, tmp_path):
     store = make_store(dim=12, views=2, class_sizes=(20, 24))
     out = tmp_path / "paper"
-    refused(deepvoro("study", "membres", store, "--out", out), 2, "membres", "ensemble-size")
+    refused(deepvoro("study", "membres", store, "--out", out), 2, "membres", "did you mean members")
+    refused(deepvoro("study", "cells", store, "--out", out), 2, "cells", "ensemble-size")
     refused(deepvoro("study", "members", tmp_path / "nowhere", "--out", out), 3, "nowhere")
     refused(deepvoro("study", "members", store, "--shots", 30, "--ways", 3, "--out", out), 3, "30", "class")
     refused(deepvoro("study", "outliers", store, "--shots", 1, "--out", out), 2, "--shots 1", "at least 2")
