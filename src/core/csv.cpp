@@ -5,7 +5,7 @@
 namespace deepvoro {
 
 std::string csv_field(std::string_view text) {
-  const std::string shown = with_control_characters_escaped(std::string(text));
+  std::string shown = with_control_characters_escaped(std::string(text));
   if (shown.find_first_of(",\"") == std::string::npos) return shown;
   std::string quoted = "\"";
   for (const char c : shown) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);

@@ -89,7 +89,7 @@ Picture picture_from_pixels(Bitmap pixels, std::string name) {
 }
 
 Picture unreadable_picture(std::string where, const Error& why) {
-  return {where, where, [why]() -> Bitmap { throw Error(why); }};
+  return {where, std::move(where), [why]() -> Bitmap { throw Error(why); }};
 }
 
 std::vector<Picture> pictures_at(const fs::path& path) {

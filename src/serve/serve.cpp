@@ -67,7 +67,7 @@ std::string token_of(const fs::path& file) {
     throw data_error(fmt::format("{}: cannot be written: {}; does the folder exist?", file.string(),
                                  std::strerror(errno)));
   }
-  const std::string token = new_token();
+  std::string token = new_token();
   const std::string line = token + "\n";
   if (::write(opened.number(), line.data(), line.size()) != static_cast<ssize_t>(line.size()) ||
       !opened.close())

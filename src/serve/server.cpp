@@ -44,7 +44,7 @@ constexpr std::size_t kSlowestBytesPerMillisecond = 50;
 
 asio::ip::address address_of(const std::string& text) {
   error_code error;
-  const asio::ip::address address = asio::ip::make_address(text, error);
+  asio::ip::address address = asio::ip::make_address(text, error);
   if (error)
     throw usage_error(
         fmt::format("`listen` {}: is not an address; give one such as 127.0.0.1 or 0.0.0.0", text));
@@ -123,7 +123,7 @@ class Server::Implementation {
   }
   void give_back_body(std::size_t bytes) { body_bytes_ -= bytes; }
 
-  void left(Session* session);
+  void left(Session* session) noexcept;
 
  private:
   void accept();
@@ -307,7 +307,7 @@ class Session : public std::enable_shared_from_this<Session> {
     give_back_body();
     if (server_.is_stopping()) keeps_alive_ = false;
     if (server_.application.answered) server_.application.answered(response, watch_.seconds());
-    if (!response.file.empty()) return write_file(std::move(response));
+    if (!response.file.empty()) return write_file(response);
     auto message = std::make_shared<http::response<http::string_body>>();
     message->body() = std::move(response.body);
     const std::size_t size = message->body().size();
@@ -317,7 +317,7 @@ class Session : public std::enable_shared_from_this<Session> {
     send(message, size);
   }
 
-  void write_file(Response response) {
+  void write_file(const Response& response) {
     auto message = std::make_shared<http::response<http::file_body>>();
     error_code error;
     message->body().open(response.file.c_str(), beast::file_mode::scan, error);
@@ -391,7 +391,6 @@ class Session : public std::enable_shared_from_this<Session> {
 
 void Server::Implementation::accept() {
   if (is_stopping_ || is_accepting_ || sessions_.size() >= limits.connections) return;
-  is_accepting_ = true;
   acceptor_.async_accept([this](error_code error, tcp::socket socket) {
     is_accepting_ = false;
     if (is_stopping_) return;
@@ -408,14 +407,20 @@ void Server::Implementation::accept() {
     session->begin();
     accept();
   });
+  is_accepting_ = true;
 }
 
-void Server::Implementation::left(Session* session) {
+void Server::Implementation::left(Session* session) noexcept {
   sessions_.erase(session);
   open_ = sessions_.size();
   if (is_over_) return;
-  if (is_stopping_ && sessions_.empty()) deadline_.cancel();
-  accept();
+  try {
+    if (is_stopping_ && sessions_.empty()) deadline_.cancel();
+    accept();
+  } catch (const std::exception&) {
+    // Out of memory: the next session that ends accepts another.
+    return;
+  }
 }
 
 void Server::Implementation::begin_to_stop() {
