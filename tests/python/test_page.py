@@ -241,6 +241,7 @@ def test_keys_alone(page):
     page.until("document.querySelector('.bars li')")
     page.press("3")
     page.until_classes(butterfly=5, coffee_cup=6, clock=5)
+    page.until("document.querySelector('.wrong .chip')?.textContent === 'butterfly'")
     page.press("w")
     page.until("document.activeElement.classList.contains('chip')")
     page.press("Enter")
