@@ -302,19 +302,19 @@ class Trainer {
     if (is_best) best_ = *report.val_accuracy_percent;
     if (is_best || (last && !report.val_accuracy_percent)) {
       // A model without a state beside it would be taken for that of a finished training.
-      if (!fs::exists(partial_file_)) write_state({}, {});
+      if (!fs::exists(partial_file_)) write_state(state_before_the_first_epoch(), {});
       write_network(model_file_, description_, outcome().tensors());
     }
     if (kept_ && kept_->seconds() < options_.keep_every_seconds) return;
-    write_state(reports_, everything());
+    json reports = json::array();
+    for (const EpochReport& entry : reports_) reports.push_back(to_json(entry));
+    write_state({{"reports", reports}, {"best", best_}}, everything());
     kept_ = Stopwatch();
   }
 
-  void write_state(const std::vector<EpochReport>& reports,
-                   const std::vector<NamedTensor>& tensors) {
-    json entries = json::array();
-    for (const EpochReport& report : reports) entries.push_back(to_json(report));
-    const json state{{"reports", entries}, {"best", best_}};
+  static json state_before_the_first_epoch() { return {{"reports", json::array()}}; }
+
+  void write_state(const json& state, const std::vector<NamedTensor>& tensors) {
     write_network(partial_file_, description_, tensors, WeightType::float32,
                   {{"training", state.dump()}});
   }
@@ -330,9 +330,9 @@ class Trainer {
     const auto found = partial.tensors().metadata().find("training");
     const json state =
         found == partial.tensors().metadata().end() ? json() : parse_json(found->second);
+    if (state == state_before_the_first_epoch()) return;
     const JsonFields fields(state, where);
     for (const json& entry : fields.list("reports")) reports_.push_back(epoch_report(entry, where));
-    if (reports_.empty()) return;
     best_ = fields.number("best");
     read_tensors(partial, everything());
     network_.to(device_);
