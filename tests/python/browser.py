@@ -7,6 +7,7 @@ import select
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 PROGRAMS = ("chromium-headless-shell", "chromium")
@@ -51,13 +52,15 @@ class Browser:
     def __exit__(self, *_):
         os.close(self._out)
         os.close(self._in)
-        self._process.terminate()
+        self._process.kill()
         self._process.wait()
         self._profile.cleanup()
 
-    def _read(self):
+    def _read(self, deadline, awaited):
         while b"\0" not in self._unread:
-            assert select.select([self._in], [], [], 3 * PATIENCE_MS / 1000)[0], "the browser says nothing"
+            if not select.select([self._in], [], [], max(0, deadline - time.monotonic()))[0]:
+                self._process.kill()  # so that later tests need not wait as long
+                raise AssertionError(f"the browser does not answer: {awaited}")
             more = os.read(self._in, 1 << 20)
             assert more, "the browser has gone"
             self._unread += more
@@ -74,29 +77,44 @@ class Browser:
             self.messages.append(" ".join(filter(None, (values["entry"]["text"], values["entry"].get("url")))))
         elif method == "Network.requestWillBeSent":
             self.requests.append(values["request"]["url"])
+        elif method == "Page.javascriptDialogOpening":
+            # A page with changes that wait asks whoever leaves it; until that is answered, the browser answers nothing else.
+            assert values["type"] == "beforeunload", values["message"]
+            self._send("Page.handleJavaScriptDialog", accept=True)
         self.events.append((method, values))
 
-    def call(self, method, **values):
+    def _send(self, method, **values):
         number = next(self._numbers)
         command = {"id": number, "method": method, "params": values}
         if self._session and not method.startswith(("Target.", "Browser.")):
             command["sessionId"] = self._session
         os.write(self._out, json.dumps(command).encode() + b"\0")
-        while True:
-            message = self._read()
-            if message.get("id") == number:
-                assert "error" not in message, f"{method}: {message['error']}"
-                return message["result"]
+        return number
+
+    def _answer(self, number, deadline, awaited):
+        """The answer to that command, or None for something else, which is taken."""
+        message = self._read(deadline, awaited)
+        if "method" in message:
             self._take(message)
+        return message if message.get("id") == number else None
+
+    def call(self, method, **values):
+        deadline = time.monotonic() + 2 * PATIENCE_MS / 1000  # `until` gives up before
+        number = self._send(method, **values)
+        while (answer := self._answer(number, deadline, method)) is None:
+            pass
+        assert "error" not in answer, f"{method}: {answer['error']}"
+        return answer["result"]
 
     def wait_for(self, method, is_meant=lambda values: True):
         """The next event that is meant, or one that came while something else was asked."""
+        deadline = time.monotonic() + PATIENCE_MS / 1000
         while True:
             for i, (name, values) in enumerate(self.events):
                 if name == method and is_meant(values):
                     del self.events[i]
                     return values
-            self._take(self._read())
+            self._answer(None, deadline, method)
 
     def size(self, width, height=900, dark=False, scale=1):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=width < 600)
@@ -104,9 +122,9 @@ class Browser:
                                                           {"name": "prefers-reduced-motion", "value": "reduce"}])
 
     def open(self, page):
-        """A file, or an address of a server."""
+        """A file, or an address. Returns when it is loaded: a browser that is sent on before answers neither."""
         self.events.clear()
-        self.call("Page.navigate", url=page if str(page).startswith("http://") else Path(page).resolve().as_uri())
+        self.call("Page.navigate", url=page if str(page).startswith(("http://", "about:")) else Path(page).resolve().as_uri())
         self.wait_for("Page.loadEventFired")
 
     def run(self, script):

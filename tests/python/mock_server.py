@@ -321,7 +321,7 @@ class MockServer:
         self._server.daemon_threads = True
         self._server.page, self._server.state, self._server.is_gone = self.page, self.state, False
         self.port = self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self._thread.start()
 
     def stop(self):

@@ -38,7 +38,7 @@ def page(browser, server):
     yield browser
     here = f"http://127.0.0.1:{server.port}/"
     assert all(address.startswith((here, "blob:" + here)) for address in browser.requests), browser.requests
-    browser.call("Page.navigate", url="about:blank")
+    browser.open("about:blank")
     assert browser.messages == []
 
 

@@ -34,9 +34,11 @@ def serve(browser):
         return server, browser
 
     yield start
-    browser.call("Page.navigate", url="about:blank")
-    for server in servers:
-        server.stop()
+    try:
+        browser.open("about:blank")
+    finally:
+        for server in servers:
+            server.stop()
 
 
 def test_it_is_small(tmp_path):
@@ -73,6 +75,16 @@ def test_an_answer_that_was_lost_is_not_taught_twice(serve):
     assert len(server.state.order["butterfly"]) == 6
 
 
+def test_counts_from_before_a_change_are_asked_again(serve):
+    _, page = serve(State(sketches()))
+    page.draw(lightning(0))
+    page.until("document.querySelector('.bars li')")
+    page.run("""fetch('/api/classes').then((old) => { const real = window.fetch; let isOld = true; window.fetch = async (path, options) => {
+        if (String(path) !== '/api/classes' || !isOld) return real(path, options); isOld = false; return old; }; })""")
+    page.press("1")
+    page.until_classes(butterfly=6, clock=5, coffee_cup=5)
+
+
 def test_a_full_disk_is_told_and_waited_for(serve):
     server, page = serve(State(sketches()))
     server.state.full = True
@@ -83,6 +95,17 @@ def test_a_full_disk_is_told_and_waited_for(serve):
     server.state.full = False
     page.click(".banner button")
     page.until_classes(butterfly=6, clock=5, coffee_cup=5)
+
+
+def test_whoever_leaves_while_changes_wait_is_asked(serve):
+    server, page = serve(State(sketches()))
+    page.draw(lightning(0))
+    page.until("document.querySelector('.bars li')")
+    server.state.full = True
+    page.press("1")
+    page.until(BANNER)
+    page.open("about:blank")
+    assert [values["type"] for name, values in page.events if name == "Page.javascriptDialogOpening"] == ["beforeunload"]
 
 
 def test_a_network_that_is_loaded_can_be_waited_for(browser):
@@ -97,7 +120,7 @@ def test_a_network_that_is_loaded_can_be_waited_for(browser):
         state.loading = None
         browser.until("document.querySelector('.bars li')")
         browser.until_classes(butterfly=5, clock=5, coffee_cup=5)
-        browser.call("Page.navigate", url="about:blank")
+        browser.open("about:blank")
     assert browser.messages == []
 
 

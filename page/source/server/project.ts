@@ -26,7 +26,13 @@ async function fetchAll(): Promise<void> {
   while (isStale) {
     isStale = false;
     try {
-      const [told, counts] = await Promise.all([request.project(), request.classes()]);
+      const [told, counted] = await Promise.all([request.project(), request.classes()]);
+      if (told.revision !== counted.revision) {
+        // Something was changed between the two answers.
+        isStale = true;
+        continue;
+      }
+      const counts = counted.classes;
       told.read_only ||= !request.mayChange();
       orderClasses(counts.map((one) => one.name));
       const isNew = told.revision !== project.value?.revision || told.folder !== project.value.folder;

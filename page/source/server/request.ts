@@ -69,8 +69,8 @@ export function project(): Promise<Project> {
   return get("/api/project");
 }
 
-export async function classes(): Promise<ClassCount[]> {
-  return (await get<{ classes: ClassCount[] }>("/api/classes")).classes;
+export function classes(): Promise<{ revision: number; classes: ClassCount[] }> {
+  return get("/api/classes");
 }
 
 export async function pictures(className: string, from: number, count: number): Promise<Picture[]> {
