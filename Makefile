@@ -29,13 +29,13 @@
 
 PROGRAM_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
                     libhdf5-dev libeigen3-dev libzip-dev libarchive-dev libcli11-dev libjpeg62-turbo-dev libpng-dev \
-                    libwebp-dev libtiff-dev libgif-dev libheif-dev libboost-dev
-BUILD_PACKAGES := $(PROGRAM_PACKAGES) esbuild libtorch-dev pybind11-dev python3-dev python3-numpy
+                    libwebp-dev libtiff-dev libgif-dev libheif-dev
+BUILD_PACKAGES := $(PROGRAM_PACKAGES) libboost-dev esbuild libtorch-dev pybind11-dev python3-dev python3-numpy
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev python3 python3-pytest \
                  python3-h5py python3-scipy python3-sklearn python3-joblib python3-pandas python3-matplotlib \
                  python3-pil python3-torch python3-pip python3-setuptools python3-wheel libopenblas0-pthread \
                  doxygen groff-base binutils libheif-examples chromium-headless-shell node-typescript
-LINT_PACKAGES := $(PROGRAM_PACKAGES) pybind11-dev python3-dev clang-format clang-tidy python3
+LINT_PACKAGES := $(PROGRAM_PACKAGES) libboost-dev pybind11-dev python3-dev clang-format clang-tidy python3
 COVERAGE_PACKAGES := $(TEST_PACKAGES) gcovr
 BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn python3-pil \
                   libopenblas0-pthread
@@ -53,7 +53,7 @@ build: packages-build
 	cmake --build build -j $(JOBS)
 
 demo: packages-program
-	cmake --preset release -DDEEPVORO_TESTS=OFF
+	cmake --preset release -DDEEPVORO_TESTS=OFF -DDEEPVORO_SERVE=OFF
 	cmake --build build -j $(JOBS) --target deepvoro_program
 	@scripts/demo.sh
 
