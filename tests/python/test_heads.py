@@ -250,7 +250,7 @@ def assert_dc_like_another_seed(evaluation, folder, task, seeds):
 
 @pytest.mark.parametrize("shots", [1, 5])
 def test_dc_on_sketches(evaluate, shots):
-    task, folder = Task(shots=shots, episodes=10), REPOSITORY / "data/quickdraw"
+    task, folder = Task(shots=shots, episodes=5), REPOSITORY / "data/quickdraw"
     assert_dc_like_another_seed(evaluate(folder, "dc", task=task), folder, task, seeds=3)
 
 

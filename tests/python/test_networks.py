@@ -73,12 +73,10 @@ def assert_close(actual, expected, tolerance):
 def test_forward_pass_equals_pytorch(tmp_path, architecture):
     model = torch_networks.with_random_statistics(torch_networks.network(**architecture), seed=84)
     model_file = models.write_model(tmp_path / "model.safetensors", model, **architecture)
-    large, small = random_pictures(3, 84), random_pictures(3, 45)
-    jobs = [(large, 3), (large, 2), (small, 3), (small, 2)]
-    of_large, of_large_in_parts, of_small, of_small_in_parts = features_of_all(tmp_path, model_file, jobs)
+    large, small = random_pictures(2, 84), random_pictures(3, 45)
+    of_large, of_small, of_small_in_parts = features_of_all(tmp_path, model_file, [(large, 2), (small, 3), (small, 2)])
     assert_close(of_large, torch_features(model, large), TOLERANCE)
     assert_close(of_small, torch_features(model, small), TOLERANCE)
-    assert_close(of_large_in_parts, of_large, BATCH_TOLERANCE)
     assert_close(of_small_in_parts, of_small, BATCH_TOLERANCE)
 
 
