@@ -43,8 +43,7 @@ OpenedBackbone open_backbone(const std::string& name_or_file, const std::string&
   return opened;
 }
 
-OpenedBackbone open_backbone_of(const FeatureOrigin& origin, const std::string& elsewhere,
-                                const std::string& device) {
+std::string backbone_of(const FeatureOrigin& origin, const std::string& elsewhere) {
   if (origin.backbone.empty() && elsewhere.empty())
     throw data_error(
         "the classifier was fitted on a feature store, so it takes a feature store; for pictures "
@@ -62,7 +61,12 @@ OpenedBackbone open_backbone_of(const FeatureOrigin& origin, const std::string& 
         "that one with `backbone`, or fit again",
         name, short_hash(sha256), origin.backbone.empty() ? "" : origin.backbone + ", ",
         origin.sha256.empty() ? "unknown" : short_hash(origin.sha256) + "..."));
-  return open_backbone(name, device);
+  return name;
+}
+
+OpenedBackbone open_backbone_of(const FeatureOrigin& origin, const std::string& elsewhere,
+                                const std::string& device) {
+  return open_backbone(backbone_of(origin, elsewhere), device);
 }
 
 }  // namespace deepvoro

@@ -21,8 +21,10 @@ struct OpenedBackbone {
 [[nodiscard]] OpenedBackbone open_backbone(const std::string& name_or_file,
                                            const std::string& device);
 
-// The one that made a classifier's features; `elsewhere` is where it lies now, if not empty. One of
-// another hash is a data error.
+// Name or file of the one that made a classifier's features; `elsewhere` is where it lies now, if
+// not empty. One that is missing or has another hash is a data error.
+[[nodiscard]] std::string backbone_of(const FeatureOrigin& origin, const std::string& elsewhere);
+
 [[nodiscard]] OpenedBackbone open_backbone_of(const FeatureOrigin& origin,
                                               const std::string& elsewhere,
                                               const std::string& device);

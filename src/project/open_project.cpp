@@ -13,6 +13,7 @@
 #include "classifier/opened_backbone.hpp"
 #include "core/files.hpp"
 #include "core/sha256.hpp"
+#include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/picture/decode.hpp"
 
@@ -252,31 +253,51 @@ std::unique_ptr<Project> project_of_file(const ProjectOptions& options,
                      .problem = options.problem});
 }
 
+// Checks what is at the path. Nothing where there is no classifier yet.
+std::optional<Classifier> saved_at(const ProjectOptions& options) {
+  if (is_classifier_file(options.path)) return Classifier::load(options.path);
+  std::error_code ignored;
+  if (!fs::exists(options.path, ignored)) {
+    if (!options.read_only) return std::nullopt;
+    throw data_error(fmt::format("{}: is not there, and nothing is made where nothing may change",
+                                 options.path.string()));
+  }
+  if (!fs::is_directory(options.path, ignored))
+    throw data_error(
+        fmt::format("{}: is neither a classifier (.dv) nor a folder with a folder of pictures for "
+                    "each class",
+                    options.path.string()));
+  if (!options.read_only) ProjectFolder::check_free(options.path);
+  return classifier_at(options.path / "classifier.dv");
+}
+
+std::unique_ptr<Project> project_of(const ProjectOptions& options, const ProjectNetwork& network,
+                                    const std::optional<Classifier>& saved) {
+  return is_classifier_file(options.path) ? project_of_file(options, network, *saved)
+                                          : project_of_folder(options, network, saved);
+}
+
 }  // namespace
+
+FoundProject find_project(const ProjectOptions& options) {
+  FoundProject found{.saved = saved_at(options), .backbone = {}};
+  found.backbone =
+      found.saved ? backbone_of(found.saved->origin(), options.backbone) : backbone_for(options);
+  (void)backbone_file(found.backbone);
+  return found;
+}
+
+std::unique_ptr<Project> open_project(const ProjectOptions& options, const FoundProject& found) {
+  const auto known =
+      found.saved ? std::optional(found.saved->options()) : std::optional<ClassifierOptions>();
+  return project_of(options,
+                    network_for(open_backbone(found.backbone, "cpu"), known, options.limits),
+                    found.saved);
+}
 
 std::unique_ptr<Project> open_project(const ProjectOptions& options,
                                       const ProjectNetwork& network) {
-  if (is_classifier_file(options.path))
-    return project_of_file(options, network, Classifier::load(options.path));
-  return project_of_folder(options, network, classifier_at(options.path / "classifier.dv"));
-}
-
-std::unique_ptr<Project> open_project(const ProjectOptions& options) {
-  if (is_classifier_file(options.path)) {
-    const Classifier saved = Classifier::load(options.path);
-    return project_of_file(options,
-                           network_for(open_backbone_of(saved.origin(), options.backbone, "cpu"),
-                                       saved.options(), options.limits),
-                           saved);
-  }
-  const auto saved = classifier_at(options.path / "classifier.dv");
-  return project_of_folder(
-      options,
-      saved
-          ? network_for(open_backbone_of(saved->origin(), options.backbone, "cpu"),
-                        saved->options(), options.limits)
-          : network_for(open_backbone(backbone_for(options), "cpu"), std::nullopt, options.limits),
-      saved);
+  return project_of(options, network, saved_at(options));
 }
 
 }  // namespace deepvoro

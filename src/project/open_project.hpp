@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,19 @@ struct ProjectOptions {
   std::function<void(const std::string& problem)> problem = {};
 };
 
+// What lies at a path, before its network is loaded. A data error where that is no project, or one
+// that cannot be opened: a classifier that is missing or damaged, another file, a folder that
+// another process has, a network that is not installed. Nothing is written.
+struct FoundProject {
+  std::optional<Classifier> saved;  // as the project was served last
+  std::string backbone;             // name or file
+};
+[[nodiscard]] FoundProject find_project(const ProjectOptions& options);
+
 // Makes the classifier agree with the pictures that are there. Only those are looked at that it
 // does not know, or that changed after it was saved.
-[[nodiscard]] std::unique_ptr<Project> open_project(const ProjectOptions& options);
+[[nodiscard]] std::unique_ptr<Project> open_project(const ProjectOptions& options,
+                                                    const FoundProject& found);
 
 // The same with a network that is given, and what classifiers of it are made like.
 struct ProjectNetwork {

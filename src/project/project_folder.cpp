@@ -88,6 +88,10 @@ ProjectFolder::ProjectFolder(const fs::path& folder, Access access)
   make_folder(folder_ / kRemoved);
 }
 
+void ProjectFolder::check_free(const fs::path& folder) {
+  (void)locked(folder);
+}
+
 fs::path ProjectFolder::folder_of(const std::string& class_name) const {
   return pictures_ / class_name;
 }

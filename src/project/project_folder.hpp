@@ -28,6 +28,8 @@ class ProjectFolder {
   enum class Access { read_only, changes };
   // A folder that is not there is made. A data error where another process has it.
   ProjectFolder(const std::filesystem::path& folder, Access access);
+  // The same data error, of a folder that is there.
+  static void check_free(const std::filesystem::path& folder);
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
   [[nodiscard]] const std::filesystem::path& pictures() const { return pictures_; }

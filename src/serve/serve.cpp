@@ -138,6 +138,8 @@ void serve(const ServeOptions& options, const ServeEvents& events) {
     throw usage_error(
         fmt::format("`listen` {}: others can reach this address, so `token_file` must be given",
                     options.listen));
+  ProjectOptions project = project_options(options, events);
+  const FoundProject found = find_project(project);
   allow_many_files();
   std::signal(SIGPIPE, SIG_IGN);
   const std::string token = token_of(options.token_file);
@@ -152,13 +154,12 @@ void serve(const ServeOptions& options, const ServeEvents& events) {
   Running running(server);
 
   const Stopwatch loading;
-  ProjectOptions project = project_options(options, events);
   project.progress = [&](double done) {
     if (running.has_ended()) throw StoppedWhileLoading();
     api.set_seconds_left(loading.seconds() / std::max(done, 1e-3) * (1 - done));
   };
   try {
-    const std::shared_ptr<Project> opened = open_project(project);
+    const std::shared_ptr<Project> opened = open_project(project, found);
     api.set_project(opened);
     if (events.ready) events.ready(project.path, loading.seconds());
     running.wait();

@@ -260,10 +260,45 @@ def test_read_only_changes_nothing(taught, serve, tmp_path):
         (["--listen", "0.0.0.0"], 2, "--token-file"),
         (["--listen", "nowhere"], 2, "not an address"),
         (["missing.dv"], 3, "missing.dv"),
-        (["--token-file", "no/such/folder/token"], 3, "no/such/folder/token"),
+        (["damaged.dv"], 3, "damaged.dv"),
+        (["damaged"], 3, "classifier.dv"),
+        (["picture.png"], 3, "picture.png: is neither a classifier (.dv) nor a folder with a folder of pictures for each class"),
+        (["missing", "--read-only"], 3, "missing: is not there"),
+        (["new", "--backbone", "nothing"], 3, "'nothing' is neither a file nor an installed backbone"),
+        (["new", "--token-file", "no/such/folder/token"], 3, "no/such/folder/token"),
     ],
 )
-def test_says_what_is_wrong_in_one_line(deepvoro, tmp_path, arguments, code, text):
-    process = deepvoro("serve", *arguments, "--port", "0", env={"DEEPVORO_DATA": str(tmp_path)})
+def test_says_what_is_wrong_in_one_line_and_writes_nothing(deepvoro, sketches, tmp_path, monkeypatch, arguments, code, text):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "picture.png").write_bytes(sketches["car"][0][1])
+    (tmp_path / "damaged.dv").write_bytes(b"PK\x03\x04 and nothing more")
+    (tmp_path / "damaged/pictures").mkdir(parents=True)
+    (tmp_path / "damaged/classifier.dv").write_bytes(b"")
+    before = sorted(tmp_path.rglob("*"))
+    token_file = [] if "--token-file" in arguments or code == 2 else ["--token-file", "token"]
+    process = deepvoro("serve", *arguments, *token_file, "--port", "0", env={"DEEPVORO_DATA": str(tmp_path / "data")})
     assert process.returncode == code
+    assert process.stdout == ""
     assert process.stderr.count("\n") == 1 and text in process.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_folder_is_served_once(taught, deepvoro, tmp_path):
+    process = deepvoro("serve", tmp_path / "project", "--port", "0")
+    assert (process.returncode, process.stdout) == (3, "")
+    assert "is served by another process already" in process.stderr
+
+
+def test_a_class_folder_may_be_empty(serve, sketches, tmp_path):
+    for name, count in (("bed", 2), ("car", 2), ("empty", 0)):
+        (tmp_path / "mine" / name).mkdir(parents=True)
+        for file, data in sketches[name][:count] if count else ():
+            (tmp_path / "mine" / name / file).write_bytes(data)
+    serving = serve(tmp_path / "mine").wait_until_ready()
+    assert serving.json("GET", "/api/classes")["classes"] == [
+        {"name": "bed", "pictures": 2}, {"name": "car", "pictures": 2}, {"name": "empty", "pictures": 0}]
+    assert serving.json("GET", "/api/classes/empty/pictures")["pictures"] == []
+    assert serving.json("POST", "/api/predict", sketches["car"][3][1])["answers"][0]["class"] == "car"
+    serving.teach("empty", *sketches["chair"][:2])
+    serving.stop()
+    assert len(list((tmp_path / "mine/empty").iterdir())) == 2
