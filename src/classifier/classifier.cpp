@@ -14,6 +14,7 @@
 #include "ordered_samples.hpp"
 #include "state.hpp"
 #include "store_samples.hpp"
+#include "support_points.hpp"
 
 namespace deepvoro {
 namespace {
@@ -229,6 +230,12 @@ std::vector<Prediction> Classifier::State::predict(std::span<const MatrixView<co
                  }
                });
   return predictions;
+}
+
+const Matrix<double>& Classifier::State::points() const {
+  std::call_once(placed_,
+                 [&] { points_ = support_points(support, calibration, options.statistics.get()); });
+  return points_;
 }
 
 Classifier::Classifier(std::shared_ptr<const State> state) : state_(std::move(state)) {}

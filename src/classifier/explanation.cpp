@@ -50,7 +50,7 @@ void explain_members(const Pool& pool, const SpaceProvider& spaces, const Viewed
 
 // What the diagrams say, what each view alone would say, and how far samples are as points.
 void explain_points(const RidgeVoronoi& rule, std::span<const std::span<const float>> query,
-                    const NamedSamples& support, const std::vector<std::string>& views,
+                    const Matrix<double>& points, const std::vector<std::string>& views,
                     Explanation& explanation, std::vector<double>& distances) {
   const RidgeVoronoi::Answer answer = rule.ask(query);
   if (answer.logistic.empty()) {
@@ -65,7 +65,7 @@ void explain_points(const RidgeVoronoi& rule, std::span<const std::span<const fl
     const std::vector<std::span<const float>> alone(views.size(), query[v]);
     add_opinion(views[v], rule.ask(alone).scores(), explanation.views);
   }
-  distances = rule.point_distances(query, support.rows());
+  distances = rule.point_distances(query, points.view());
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ Explanation Classifier::explain(std::span<const std::span<const float>> query,
 
   std::vector<double> distances(support.labels.size());
   if (const auto* rule = std::get_if<RidgeVoronoi>(&state_->fitted))
-    explain_points(*rule, query, support, views(), explanation, distances);
+    explain_points(*rule, query, state_->points(), views(), explanation, distances);
   else
     explain_members(pool(), state_->spaces, viewed(support, views()), query, explanation,
                     distances);

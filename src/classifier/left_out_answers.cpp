@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "left_out_scores.hpp"
-#include "point_space.hpp"
 #include "state.hpp"
 
 namespace deepvoro {
@@ -31,16 +30,6 @@ std::vector<LeftOutAnswer> left_out_answers(const Classifier& classifier, unsign
     probabilities(way->scores.view()[row], way->temperature, answer->probabilities);
   }
   return answers;
-}
-
-Matrix<double> support_points(const Classifier& classifier, unsigned threads) {
-  const auto& choice = classifier.calibration().ridge_vd;
-  const double exponent = choice ? choice->exponent : kPointExponents.front();
-  const NamedSamples& samples = classifier.samples();
-  Matrix<double> points = represented(Representation(exponent), samples.rows(), threads);
-  PointSpace(exponent, choice ? classifier.statistics() : nullptr)
-      .fit(points, samples.labels, samples.classes.size());
-  return points;
 }
 
 }  // namespace deepvoro

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/matrix.hpp"
 #include "deepvoro/classifier/classifier.hpp"
 
 namespace deepvoro {
@@ -18,8 +17,5 @@ struct LeftOutAnswer {
 // In the order of the samples, without those that cannot be left out.
 [[nodiscard]] std::vector<LeftOutAnswer> left_out_answers(const Classifier& classifier,
                                                           unsigned threads = 1);
-
-// The samples of a classifier as the points that ridge-vd sees, of unit length.
-[[nodiscard]] Matrix<double> support_points(const Classifier& classifier, unsigned threads = 1);
 
 }  // namespace deepvoro

@@ -210,20 +210,15 @@ std::vector<RidgeVoronoi::Answer> RidgeVoronoi::ask(
   return answers;
 }
 
-std::vector<double> RidgeVoronoi::point_distances(
-    std::span<const std::span<const float>> query,
-    std::span<const MatrixView<const float>> samples) const {
+std::vector<double> RidgeVoronoi::point_distances(std::span<const std::span<const float>> query,
+                                                  MatrixView<const double> points) const {
   const std::vector<MatrixView<const float>> rows = as_rows(query);
   state_->check_views(rows);
-  state_->check_views(samples);
   const std::vector<double> point = state_->point_of(rows, 0);
-  std::vector<double> distances(samples.front().rows());
-  for (std::size_t i = 0; i < distances.size(); ++i) {
-    const std::vector<double> other = state_->point_of(samples, i);
-    kernels::squared_distances(kernels::active(), point.data(), other.data(), other.size(), 1,
-                               other.size(), &distances[i]);
-    distances[i] = std::sqrt(distances[i]);
-  }
+  std::vector<double> distances(points.rows());
+  kernels::squared_distances(kernels::active(), point.data(), points.row(0), points.stride(),
+                             points.rows(), points.stride(), distances.data());
+  for (double& distance : distances) distance = std::sqrt(distance);
   return distances;
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "core/matrix.hpp"
 #include "deepvoro/classifier/classifier.hpp"
 #include "deepvoro/classifier/ridge_voronoi.hpp"
 #include "deepvoro/ensemble/fitted.hpp"
@@ -24,6 +26,9 @@ struct Classifier::State {
   [[nodiscard]] std::vector<Prediction> predict(std::span<const MatrixView<const float>> queries,
                                                 unsigned threads) const;
 
+  // The support as points, placed when they are first asked for.
+  [[nodiscard]] const Matrix<double>& points() const;
+
   NamedSamples support;
   ClassifierOptions options;  // with the method, and the statistics that it uses
   Pool pool;
@@ -32,6 +37,10 @@ struct Classifier::State {
   Calibration calibration;
   // For pictures; shared with the classifiers that are made of this one.
   std::shared_ptr<NetworkSlot> networks;
+
+ private:
+  mutable std::once_flag placed_;
+  mutable Matrix<double> points_;
 };
 
 // The method that is meant. Throws a usage error where there is a pool beside a method that has its

@@ -5,7 +5,7 @@
 #include <limits>
 #include <span>
 
-#include "classifier/left_out_answers.hpp"
+#include "classifier/support_points.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "study/paper/tsne.hpp"
 
@@ -79,7 +79,8 @@ ProjectMap map_project(const ProjectSnapshot& project) {
   ProjectMap map;
   if (!project.classifier) return map;
   const Classifier& classifier = *project.classifier;
-  map.points = placed(support_points(classifier, available_threads()));
+  map.points = placed(support_points(classifier.samples(), classifier.calibration(),
+                                     classifier.statistics(), available_threads()));
   frame(map);
   const auto [left, bottom, right, top] = map.bounds;
   for (std::size_t row = 0; row < map.height; ++row)

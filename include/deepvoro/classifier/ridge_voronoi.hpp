@@ -49,10 +49,9 @@ class DEEPVORO_API RidgeVoronoi {
   [[nodiscard]] std::vector<Answer> ask(std::span<const MatrixView<const float>> queries,
                                         unsigned threads = 1) const;
 
-  // How far a query is from each of other samples, as points.
-  [[nodiscard]] std::vector<double> point_distances(
-      std::span<const std::span<const float>> query,
-      std::span<const MatrixView<const float>> samples) const;
+  // How far a query is, as a point, from each of other points.
+  [[nodiscard]] std::vector<double> point_distances(std::span<const std::span<const float>> query,
+                                                    MatrixView<const double> points) const;
 
  private:
   struct State;
