@@ -8,7 +8,6 @@ import re
 import statistics
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from pathlib import Path
@@ -17,20 +16,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/python"))
 from conftest import PROGRAM  # noqa: E402
 from serving import Serving  # noqa: E402
+from sketches import sketches_of  # noqa: E402
 
 CLASSES = ("bed", "car", "chair")
 ASKED = 200
 CLIENTS = 1000
-
-
-def drawings():
-    found = {name: [] for name in CLASSES}
-    with tarfile.open(ROOT / "data/quickdraw/pictures/novel.tar") as archive:
-        for member in archive:
-            name = member.name.removeprefix("./").split("/")[0]
-            if name in found and member.name.endswith(".png"):
-                found[name].append(archive.extractfile(member).read())
-    return found
 
 
 def percentile(values, share):
@@ -90,7 +80,7 @@ wrk.headers["Content-Type"] = "image/png"
 
 def main():
     seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-    pictures = drawings()
+    pictures = {name: [data for _, data in drawn] for name, drawn in sketches_of(CLASSES).items()}
     with tempfile.TemporaryDirectory() as folder, Serving(PROGRAM, Path(folder) / "project", data=folder) as serving:
         for name in CLASSES:
             serving.teach(name, *((f"{i}.png", data) for i, data in enumerate(pictures[name][:5])))

@@ -50,7 +50,7 @@ std::vector<std::string> commands_for(const Project& project) {
                                    quoted(project.pictures_folder().string()),
                                    quoted(options.origin.backbone),
                                    fmt::format("{}", fmt::join(options.views, ",")), file));
-  commands.push_back(fmt::format("deepvoro predict {} PICTURE --json", file));
+  commands.push_back(fmt::format("deepvoro predict {} PICTURE... --reject", file));
   return commands;
 }
 

@@ -42,10 +42,15 @@ class Serving:
             self.process.kill()
         self.process.communicate()
 
-    def stop(self):
+    def end(self):
+        """Asks it to stop; its exit code, and what it said since it was ready."""
         self.process.send_signal(signal.SIGTERM)
         _, stderr = self.process.communicate()
-        assert self.process.returncode == 0, stderr
+        return self.process.returncode, stderr
+
+    def stop(self):
+        code, stderr = self.end()
+        assert code == 0, stderr
 
     def kill(self):
         self.process.kill()

@@ -274,21 +274,71 @@ def test_keys_alone(page):
     page.press("Escape")
 
 
-def test_what_was_answered_and_taught_can_be_kept(page, folders, tmp_path):
-    page.drop(".ask", folders / "car/0.png", folders / "camel/2.png")
-    page.until("document.querySelectorAll('.history li').length === 2 && !document.querySelector('.history').textContent.includes('…')")
+@pytest.fixture
+def keep(page, tmp_path):
+    """Downloads what a button of the page offers."""
+    folder = tmp_path / "downloads"
+    page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder), eventsEnabled=True)
+
+    def download(words):
+        if not page.run("document.querySelector('.keep').open"):
+            page.run("document.activeElement.blur()")
+            page.press("k")
+            page.until("document.querySelector('.keep').open")
+        page.run(f"[...document.querySelectorAll('.keep .action')].find((a) => a.textContent.startsWith('{words}')).click()")
+        name = page.wait_for("Browser.downloadWillBegin")["suggestedFilename"]
+        page.wait_for("Browser.downloadProgress", lambda values: values["state"] == "completed")
+        return folder / name
+
+    return download
+
+
+def test_what_is_exported_answers_as_the_page_did(page, keep, folders, deepvoro, tmp_path, monkeypatch):
+    teach_drawings(page, {"face": 1})
+    page.drop(page.card("face"), *(folders / "camel").glob("?.png"))
+    page.until_classes(butterfly=5, coffee_cup=5, clock=5, face=5)
+    queries = tmp_path / "queries"
+    queries.mkdir()
+    with tarfile.open(SKETCHES) as tar:
+        for name in ("camel", "car", "chair", "clock"):
+            for i in range(10, 13):
+                (queries / f"{name}{i}.png").write_bytes(tar.extractfile(f"{name}/{i:03}.png").read())
+    files = sorted(queries.iterdir())
+    page.drop(".ask", *files)
+    page.until(f"document.querySelectorAll('.history li').length === {len(files)} && !document.querySelector('.history').textContent.includes('…')")
+    answers, classifier, project = keep("Answers"), keep("Classifier"), keep("Project")
+    commands = page.run("[...document.querySelectorAll('.commands code')].map((c) => c.textContent)")
+    assert commands[0].startswith("deepvoro fit ") and commands[1].startswith("deepvoro predict ") and commands[1].endswith(" PICTURE... --reject")
+
+    monkeypatch.chdir(queries)
+    predicted = deepvoro("predict", classifier, *(file.name for file in files), "--reject")
+    assert predicted.returncode == 0, predicted.stderr
+    header, drawn, *rows = answers.read_text().splitlines(keepends=True)
+    assert drawn.startswith("drawing")
+    assert header + "".join(rows) == predicted.stdout
+    assert len(rows) == len(files) and any(row["class"] == "unknown" for row in csv.DictReader(io.StringIO(predicted.stdout)))
+
+    shutil.unpack_archive(project, tmp_path / "unpacked", "zip")
+    assert (tmp_path / "unpacked/classifier.dv").read_bytes() == classifier.read_bytes()
+    fitted = deepvoro("fit", tmp_path / "unpacked/pictures", "--out", tmp_path / "fitted.dv")
+    assert fitted.returncode == 0, fitted.stderr
+    assert (tmp_path / "fitted.dv").read_bytes() == classifier.read_bytes()
+
+
+def test_a_project_that_was_exported_is_imported(page, keep):
+    archive = keep("Project")
+    page.press("Escape")
+    page.click(page.card("butterfly", ".card-foot .plain:last-child"))
+    page.until_classes(coffee_cup=5, clock=5)
     page.press("k")
     page.until("document.querySelector('.keep').open")
-    assert page.run("[...document.querySelectorAll('.commands code')].map((c) => c.textContent)")[0].startswith("deepvoro fit ")
-    page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path), eventsEnabled=True)
-    page.run("[...document.querySelectorAll('.keep .action')].find((a) => a.textContent.startsWith('Answers')).click()")
-    name = page.wait_for("Browser.downloadWillBegin")["suggestedFilename"]
-    page.wait_for("Browser.downloadProgress", lambda values: values["state"] == "completed")
-    rows = list(csv.DictReader(io.StringIO((tmp_path / name).read_text())))
-    assert [row["file"] for row in rows] == ["0.png", "2.png"]
-    assert abs(sum(float(rows[0][name]) for name in FIRST_CLASSES) - 1) < 1e-5 and rows[0]["nearest"] in FIRST_CLASSES
-    page.run("[...document.querySelectorAll('.keep .action')].find((a) => a.textContent.startsWith('Project')).click()")
-    name = page.wait_for("Browser.downloadWillBegin")["suggestedFilename"]
-    page.wait_for("Browser.downloadProgress", lambda values: values["state"] == "completed")
-    shutil.unpack_archive(tmp_path / name, tmp_path / "unpacked", "zip")
-    assert sorted(folder.name for folder in (tmp_path / "unpacked/pictures").iterdir()) == sorted(FIRST_CLASSES)
+    page.call("Page.setInterceptFileChooserDialog", enabled=True)
+    page.run("[...document.querySelectorAll('.keep .action')].find((a) => a.textContent.startsWith('Import')).click()")
+    chooser = page.wait_for("Page.fileChooserOpened")
+    page.call("DOM.setFileInputFiles", files=[str(archive)], backendNodeId=chooser["backendNodeId"])
+    page.call("Page.setInterceptFileChooserDialog", enabled=False)
+    page.until_classes(butterfly=5, clock=10, coffee_cup=10)
+    assert page.until("document.querySelector('.notice')?.textContent") == f"Imported {archive.name}: now 3 classes."
+    page.until("[...document.querySelectorAll('.tile img')].filter((i) => i.complete && i.naturalWidth > 0).length === 25")
+    page.press("z", CONTROL)  # one archive is one step
+    page.until_classes(coffee_cup=5, clock=5)

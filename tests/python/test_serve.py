@@ -4,29 +4,20 @@ import json
 import random
 import socket
 import struct
-import tarfile
 import threading
 import zipfile
 import zlib
 
 import pytest
-from conftest import REPOSITORY
 from serving import Serving, form
+from sketches import sketches_of
 
 CLASSES = ("bed", "car", "chair")
 
 
 @pytest.fixture(scope="module")
 def sketches():
-    """Drawings of classes, by name."""
-    found = {}
-    with tarfile.open(REPOSITORY / "data/quickdraw/pictures/novel.tar") as archive:
-        for member in archive:
-            name, _, file = member.name.removeprefix("./").partition("/")
-            if name in CLASSES and file.endswith(".png"):
-                found.setdefault(name, []).append((file, archive.extractfile(member).read()))
-    assert set(found) == set(CLASSES)
-    return found
+    return sketches_of(CLASSES)
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ function command(words: string): HTMLElement {
 }
 
 function saveAnswers(): void {
-  saveFile(`${project.value?.name ?? "answers"}-answers.csv`, new Blob([answersCsv(asked.value, classes.value.map((one) => one.name))], { type: "text/csv" }));
+  saveFile(`${project.value?.name ?? "answers"}-answers.csv`, new Blob([answersCsv(asked.value, classes.value.filter((one) => one.pictures > 0).map((one) => one.name))], { type: "text/csv" }));
 }
 
 async function importZip(): Promise<void> {
