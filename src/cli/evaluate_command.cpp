@@ -10,12 +10,14 @@
 
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/study/evaluate.hpp"
+#include "deepvoro/study/evaluation_shards.hpp"
 #include "deepvoro/study/seen_classes.hpp"
 #include "deepvoro/study/series.hpp"
 #include "episode_options.hpp"
 #include "estimate_text.hpp"
 #include "print_line.hpp"
 #include "progress_bar.hpp"
+#include "shard_options.hpp"
 
 namespace deepvoro {
 namespace {
@@ -36,7 +38,8 @@ Examples:
   deepvoro evaluate data/quickdraw --method plda --scheme greedy
   deepvoro evaluate data/quickdraw --method vd,deepvoro --shots 1,5 --calibration --open-set
   deepvoro evaluate data/quickdraw --method vd,voronoi-lr,deepvoro--,simpleshot --shots 1,5
-  deepvoro evaluate data/quickdraw --method deepvoro --shots 5 --device cuda)";
+  deepvoro evaluate data/quickdraw --method deepvoro --shots 5 --device cuda
+  deepvoro evaluate data/quickdraw --method deepvoro --shots 5 --shard 0/8 --out pieces)";
 
 struct EvaluateCommand {
   std::string store;
@@ -51,11 +54,14 @@ struct EvaluateCommand {
   std::string normalisation;
   std::string json;
   std::string scores;
+  std::string shard;
+  std::string out;
   EvaluationSeries series;
 
   void run() const;
 
  private:
+  void run_share(const FeatureStore& features, const std::vector<Evaluation>& all) const;
   [[nodiscard]] std::vector<Evaluation> requests() const;
   void note_other_shots() const;
 };
@@ -142,15 +148,33 @@ void EvaluateCommand::note_other_shots() const {
       fmt::print(stderr, "note: {} was tuned with --shots {}, not {}\n", pool, *tuned, asked);
 }
 
+void EvaluateCommand::run_share(const FeatureStore& features,
+                                const std::vector<Evaluation>& all) const {
+  if (!json.empty() || !scores.empty())
+    throw usage_error(
+        fmt::format("--{}: a share has no result yet; make pieces with --shard and --out, then "
+                    "'deepvoro merge {} --json FILE'",
+                    json.empty() ? "scores" : "json", out));
+  features.refuse_output_inside("--out", out);
+  const Share share = share_named(shard);
+  std::optional<ProgressBar> bar(fmt::format("share {} of {}", share.index, share.count));
+  const ShareReport report = evaluate_share(features, all, share, out, bar->callback());
+  bar.reset();
+  print_share(share, report, out);
+}
+
 void EvaluateCommand::run() const {
   const std::vector<Evaluation> all = requests();
   if (all.size() > 1 && !scores.empty())
     throw usage_error("--scores takes one method and one number of shots at a time");
+  if (shard.empty() != out.empty())
+    throw usage_error("--shard and --out go together: a share, and the folder of its pieces");
   const FeatureStore features(store);
   if (!json.empty()) features.refuse_output_inside("--json", json);
   if (!scores.empty()) features.refuse_output_inside("--scores", scores);
   if (const auto warning = warning_of_seen_classes(features, series.common.split))
     fmt::print(stderr, "deepvoro: {}\n", *warning);
+  if (!shard.empty()) return run_share(features, all);
   std::optional<ResultFile> result_file;
   if (!json.empty()) result_file.emplace(json, features, series.common.threads);
   std::optional<ScoresFile> scores_file;
@@ -253,6 +277,7 @@ void add_evaluate_command(CLI::App& program) {
          "run there")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
+  add_shard_options(*app, command->shard, command->out);
   app->add_option("--json", command->json, "write the result to this file");
   app->add_option("--scores", command->scores,
                   "write the influence of every class on every query to this .npy file");

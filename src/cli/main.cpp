@@ -28,6 +28,7 @@
 #include "fit_command.hpp"
 #include "flag_text.hpp"
 #include "info_command.hpp"
+#include "merge_command.hpp"
 #include "predict_command.hpp"
 #include "report_command.hpp"
 #include "serve_command.hpp"
@@ -140,6 +141,7 @@ void describe(CLI::App& program) {
   deepvoro::add_evaluate_command(program);
   deepvoro::add_tune_command(program);
   deepvoro::add_compare_command(program);
+  deepvoro::add_merge_command(program);
   deepvoro::add_study_command(program);
   deepvoro::add_report_command(program);
   deepvoro::add_store_command(program);
@@ -153,7 +155,7 @@ void describe(CLI::App& program) {
   group(program, "Classify pictures",
         {"fit", "predict", "test", "explain", "info", "add", "remove", "rename"});
   group(program, "Compare methods on features",
-        {"evaluate", "tune", "compare", "study", "report", "store"});
+        {"evaluate", "tune", "merge", "compare", "study", "report", "store"});
   group(program, "Make features with networks", {"backbone", "train", "extract"});
 }
 

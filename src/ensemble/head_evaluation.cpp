@@ -62,7 +62,7 @@ std::vector<double> evaluate_with(const EpisodeSetting& setting, const PreparedV
     worker.head.fit({.rows = worker.support.view(),
                      .ways = shape.ways,
                      .shots = shape.shots,
-                     .stream = static_cast<std::uint32_t>(e)});
+                     .stream = static_cast<std::uint32_t>(setting.episodes.number(e))});
     for (std::size_t q = 0; q < episode.query.size(); ++q) {
       worker.head.influence(rows.row(episode.query[q], worker.query.row(0)),
                             std::span(worker.scores).subspan(q * shape.ways, shape.ways));

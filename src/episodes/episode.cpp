@@ -81,6 +81,17 @@ Episode EpisodeList::operator[](std::size_t index) const {
   return {{start, support}, {start + support, query}};
 }
 
+EpisodeList EpisodeList::part(std::size_t begin, std::size_t end) const {
+  const auto rows_of = [&](std::size_t episodes) {
+    return rows_.begin() + static_cast<std::ptrdiff_t>(
+                               episodes * (shape_.total_support() + shape_.total_queries()));
+  };
+  EpisodeList some(shape_);
+  some.first_ = number(begin);
+  some.rows_.assign(rows_of(begin), rows_of(end));
+  return some;
+}
+
 void EpisodeList::append_way(std::span<const SampleIndex> support_then_query) {
   const auto shots = static_cast<std::ptrdiff_t>(shape_.shots);
   const auto begin = support_then_query.begin();

@@ -18,6 +18,14 @@ double surely_wrong(std::uint64_t wrong, std::uint64_t asked) {
 
 }  // namespace
 
+void read_answers(std::span<const double> scores, std::span<std::uint32_t> answers) {
+  const std::size_t ways = scores.size() / answers.size();
+  for (std::size_t q = 0; q < answers.size(); ++q) {
+    const auto of_query = scores.subspan(q * ways, ways);
+    answers[q] = static_cast<std::uint32_t>(std::ranges::max_element(of_query) - of_query.begin());
+  }
+}
+
 AnswerCounter::AnswerCounter(const FeatureStore& store, const std::string& split,
                              const EpisodeList& episodes)
     : episodes_(episodes),
@@ -29,16 +37,14 @@ AnswerCounter::AnswerCounter(const FeatureStore& store, const std::string& split
   if (classes <= kMostConfusedClasses) confusion_.resize(classes * classes);
 }
 
-void AnswerCounter::add(std::span<const double> scores) {
+void AnswerCounter::add(std::span<const std::uint32_t> answers) {
   const Episode episode = episodes_[next_++];
   const auto [ways, shots, queries] = episodes_.shape();
   for (std::size_t k = 0; k < ways; ++k) {
     const std::size_t of_class = labels_[episode.support[k * shots]];
     std::uint64_t right = 0;
     for (std::size_t q = k * queries; q < (k + 1) * queries; ++q) {
-      const auto of_query = scores.subspan(q * ways, ways);
-      const auto answer =
-          static_cast<std::size_t>(std::ranges::max_element(of_query) - of_query.begin());
+      const std::size_t answer = answers[q];
       const std::size_t taken_for = labels_[episode.support[answer * shots]];
       if (!confusion_.empty()) ++confusion_[of_class * split_.classes.size() + taken_for];
       Counted& sample = samples_[episode.query[q]];

@@ -12,13 +12,16 @@
 
 namespace deepvoro {
 
+// The way with the largest influence on each query, given [queries x ways]; the first of equals.
+void read_answers(std::span<const double> scores, std::span<std::uint32_t> answers);
+
 // Counts, episode by episode, what queries were taken for. Refers to the episodes.
 class AnswerCounter {
  public:
   AnswerCounter(const FeatureStore& store, const std::string& split, const EpisodeList& episodes);
 
-  // The influence of the next episode's classes on its queries, [queries x ways].
-  void add(std::span<const double> scores);
+  // The way that each query of the next episode was taken for.
+  void add(std::span<const std::uint32_t> answers);
   [[nodiscard]] Answers answers() const;
 
  private:

@@ -9,112 +9,15 @@
 #include "core/files.hpp"
 #include "core/names.hpp"
 #include "core/stopwatch.hpp"
-#include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/core/error.hpp"
-#include "ensemble/ensemble.hpp"
-#include "ensemble/ensemble_device.hpp"
-#include "ensemble/head_evaluation.hpp"
-#include "ensemble/selection.hpp"
-#include "ensemble/space_cache.hpp"
 #include "features/npy.hpp"
 #include "study/answer_counter.hpp"
+#include "study/evaluation_run.hpp"
 
 namespace deepvoro {
 namespace {
 
 constexpr std::array kSchemeNames = {"full", "random", "guided", "greedy"};
-
-bool chooses_on_val(Scheme scheme) {
-  return scheme == Scheme::guided || scheme == Scheme::greedy;
-}
-
-// A pool that is not what the method is called would give results under a wrong name.
-void check_pool_is_of_method(const Pool& pool, Method method, const std::string& origin) {
-  const bool surrogates = std::ranges::any_of(
-      pool, [](const Member& member) { return member.geometry.as<Surrogate>() != nullptr; });
-  if (surrogates && method != Method::deepvoro_plus_plus)
-    throw usage_error(
-        fmt::format("{}: has surrogate members, so it is not {}; use `method` deepvoro++", origin,
-                    name(method)));
-  const bool has_plda = std::ranges::any_of(
-      pool, [](const Member& member) { return member.geometry.as<Plda>() != nullptr; });
-  if (has_plda && method != Method::plda)
-    throw usage_error(fmt::format("{}: has plda members, so it is not {}; use `method` plda",
-                                  origin, name(method)));
-  if (!has_plda && method == Method::plda)
-    throw usage_error(
-        fmt::format("{}: has no plda members, so it is not plda; use `method` deepvoro", origin));
-  if (pool.size() > 1 && method == Method::vd)
-    throw usage_error(fmt::format("{}: has {} members, so it is not vd; use `method` deepvoro",
-                                  origin, pool.size()));
-}
-
-Pool own_members(const Evaluation& request, const FeatureStore& store) {
-  const std::vector<std::string> views =
-      request.release_views ? release_views(store.views(), store.folder().string()) : store.views();
-  return request.preset
-             ? published_pool(request.method, views, *request.preset, request.plan.shape.shots)
-             : default_pool(request.method, views);
-}
-
-Pool members_of(const Evaluation& request, const FeatureStore& store) {
-  Pool pool = request.pool ? read_pool(*request.pool) : own_members(request, store);
-  if (request.view) pool.front().view = *request.view;
-  if (request.is_signed)
-    for (Member& member : pool) member.transform.is_signed = true;
-  const std::string origin =
-      request.pool ? request.pool->string() : std::string("method ") + name(request.method);
-  check_members(store, request.split, pool, origin);
-  check_pool_is_of_method(pool, request.method, origin);
-  if (request.size && *request.size > pool.size())
-    throw usage_error(
-        fmt::format("`size` {}: {} has {} members", *request.size, origin, pool.size()));
-  return pool;
-}
-
-HeadConfiguration head_of(const Evaluation& request, const FeatureStore& store) {
-  return {.method = request.method,
-          .view = request.view.value_or(store.views().front()),
-          .logistic = request.logistic,
-          .normalisation = request.normalisation,
-          .is_signed = request.is_signed};
-}
-
-void run_ensemble(const EpisodeSetting& setting, const Pool& pool, const ScoreSink& sink,
-                  const Progress& progress, EvaluationResult& result) {
-  const Evaluation& request = result.request;
-  const std::size_t steps = !chooses_on_val(request.scheme) ? 1 : request.oracle ? 3 : 2;
-  const Progress choosing = part_of(progress, 0, steps);
-
-  const Stopwatch selecting;
-  std::optional<ValidationRanking> ranking;
-  Selection selection = Selection::full(pool);
-  if (request.scheme == Scheme::random)
-    selection = Selection::random(pool, *request.size, request.plan.seed);
-  if (request.scheme == Scheme::guided) {
-    ranking = ValidationRanking::measure(setting.store, pool, request.plan, setting.influence,
-                                         request.threads, choosing, setting.spaces);
-    selection = Selection::guided(*ranking, request.size);
-    result.guidance = {
-        pool.size(), ranking->ensemble_accuracy()[selection.members().size() - 1], {}};
-  }
-  if (request.scheme == Scheme::greedy) {
-    const auto ensemble =
-        GreedyEnsemble::measure(setting.store, pool, request.plan, setting.influence,
-                                request.threads, choosing, setting.spaces);
-    selection = Selection::greedy(ensemble);
-    result.guidance = {pool.size(), ensemble.val_accuracy(), ensemble.counts()};
-  }
-  result.members = selection.members();
-  result.selection_seconds = selecting.seconds();
-
-  const Stopwatch evaluating;
-  result.episode_accuracy = evaluate_ensemble(setting, selection, sink,
-                                              part_of(progress, result.guidance ? 1 : 0, steps));
-  result.evaluation_seconds = evaluating.seconds();
-
-  if (request.oracle) result.oracle = Oracle::peek(setting, *ranking, part_of(progress, 2, steps));
-}
 
 // A head has no members to choose from, an ensemble of many views not one to choose.
 void check_members_fit_method(const Evaluation& request) {
@@ -148,6 +51,10 @@ void check_members_fit_method(const Evaluation& request) {
 }
 
 }  // namespace
+
+bool chooses_on_val(Scheme scheme) {
+  return scheme == Scheme::guided || scheme == Scheme::greedy;
+}
 
 Scheme scheme_named(const std::string& name) {
   return value_named<Scheme>(name, kSchemeNames,
@@ -194,42 +101,26 @@ void ScoresFile::commit() {
 
 EvaluationResult evaluate(const FeatureStore& store, const Evaluation& request,
                           const ScoreSink& scores, const Progress& progress) {
-  check(request);
-  EvaluationResult result{.request = request};
-  Pool pool;
-  if (is_ensemble(request.method)) {
-    pool = members_of(request, store);
-  } else {
-    result.head = head_of(request, store);
-    check_head(store, request.split, *result.head);
-  }
-  const EpisodeList episodes = draw_episodes(store, request.split, request.plan);
-  SpaceCache spaces(store);
-  EpisodeSetting setting{store,           request.split, episodes, Influence(request.alpha),
-                         request.threads, &spaces};
-  std::unique_ptr<EnsembleDevice> device;
-  if (request.device != "cpu") device = backbone_library().ensemble_device(request.device);
-  setting.device = device.get();
-  AnswerCounter counter(store, request.split, episodes);
+  EvaluationRun run(store, request);
+  AnswerCounter counter(store, request.split, run.episodes());
+  std::vector<std::uint32_t> answers(request.plan.shape.total_queries());
   const ScoreSink counting = [&](std::span<const double> of_episode) {
-    counter.add(of_episode);
+    read_answers(of_episode, answers);
+    counter.add(answers);
     if (scores) scores(of_episode);
   };
-  const std::size_t steps = request.reliability.asks_for_something() ? 2 : 1;
-  if (result.head) {
-    const Stopwatch evaluating;
-    result.episode_accuracy =
-        evaluate_head(setting, *result.head, counting, part_of(progress, 0, steps));
-    result.evaluation_seconds = evaluating.seconds();
-  } else {
-    run_ensemble(setting, pool, counting, part_of(progress, 0, steps), result);
-  }
-  if (request.reliability.asks_for_something()) {
-    ReliabilityRequest with_seed = request.reliability;
-    with_seed.seed = request.plan.seed;
-    result.reliability =
-        measure_reliability(setting, result.members, with_seed, part_of(progress, 1, steps));
-  }
+  const std::size_t steps = std::size_t{1} + (chooses_on_val(request.scheme) ? 1U : 0U) +
+                            (request.oracle ? 1U : 0U) +
+                            (request.reliability.asks_for_something() ? 1U : 0U);
+  std::size_t step = 0;
+  const auto next_step = [&] { return part_of(progress, step++, steps); };
+
+  EvaluationResult result = run.choose(chooses_on_val(request.scheme) ? next_step() : Progress());
+  const Stopwatch evaluating;
+  result.episode_accuracy = run.evaluate(run.episodes(), counting, next_step());
+  result.evaluation_seconds = evaluating.seconds();
+  if (request.oracle) result.oracle = run.oracle(next_step());
+  if (request.reliability.asks_for_something()) result.reliability = run.reliability(next_step());
   result.answers = counter.answers();
   result.accuracy = estimate(result.episode_accuracy);
   return result;

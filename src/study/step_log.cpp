@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/files.hpp"
+#include "core/json_difference.hpp"
 #include "core/json_text.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
@@ -17,20 +18,6 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFormat = "deepvoro-checkpoint";
-
-// "seed 1, not 0", or just the name of what is too long to show.
-std::string first_difference(const json& theirs, const json& ours) {
-  constexpr std::size_t short_enough = 40;
-  for (const auto& [key, value] : ours.items()) {
-    const json other = theirs.is_object() ? theirs.value(key, json()) : json();
-    if (other == value) continue;
-    const std::string is = other.dump();
-    const std::string should_be = value.dump();
-    if (is.size() + should_be.size() > short_enough) return "another " + key;
-    return fmt::format("{} {}, not {}", key, is, should_be);
-  }
-  return "other options";
-}
 
 }  // namespace
 

@@ -243,6 +243,19 @@ TEST(EpisodeList, KeepsTheWaysInTheOrderTheyAreAppended) {
   EXPECT_TRUE(std::ranges::equal(episodes[0].query, Indices{11, 12, 21, 22}));
 }
 
+TEST(EpisodeList, APartHasTheSameEpisodesAndTheirNumbers) {
+  EpisodeList episodes({.ways = 2, .shots = 1, .queries = 1});
+  for (SampleIndex row = 0; row < 10; ++row) episodes.append_way(Indices{row, row + 100});
+  const EpisodeList part = episodes.part(1, 4).part(1, 3);
+  ASSERT_EQ(part.size(), 2U);
+  for (std::size_t e = 0; e < 2; ++e) {
+    EXPECT_EQ(part.number(e), e + 2);
+    EXPECT_TRUE(std::ranges::equal(part[e].support, episodes[e + 2].support));
+    EXPECT_TRUE(std::ranges::equal(part[e].query, episodes[e + 2].query));
+  }
+  EXPECT_EQ(episodes.part(3, 3).size(), 0U);
+}
+
 TEST(Protocol, IsNamedBothWays) {
   for (const Protocol protocol : {Protocol::deepvoro, Protocol::dc})
     EXPECT_EQ(protocol_named(name(protocol)), protocol);

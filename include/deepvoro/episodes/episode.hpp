@@ -39,6 +39,9 @@ class DEEPVORO_API EpisodeList {
     return rows_.size() / (shape_.total_support() + shape_.total_queries());
   }
   [[nodiscard]] Episode operator[](std::size_t index) const;
+  // How many episodes were drawn before this one, also those that a part does without.
+  [[nodiscard]] std::size_t number(std::size_t index) const { return first_ + index; }
+  [[nodiscard]] EpisodeList part(std::size_t begin, std::size_t end) const;
 
   // Appends one way of the episode under construction: its support rows, then its query rows.
   // An episode is complete after `ways` of them.
@@ -50,6 +53,7 @@ class DEEPVORO_API EpisodeList {
   std::vector<SampleIndex> rows_;
   std::vector<SampleIndex> pending_support_;
   std::vector<SampleIndex> pending_query_;
+  std::size_t first_ = 0;  // of these among all that were drawn
 };
 
 enum class Protocol {

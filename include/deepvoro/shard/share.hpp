@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "deepvoro/core/export.hpp"
+
+namespace deepvoro {
+
+// One of `count` workers that divide the pieces of some work among them.
+struct Share {
+  std::size_t index = 0;  // from 0
+  std::size_t count = 1;
+
+  bool operator==(const Share&) const = default;
+};
+
+// "2/8" is the third of eight. "auto" is what the environment says: the task of a Slurm array, the
+// rank of a program started by mpirun, or both. Anything else is a usage error.
+[[nodiscard]] DEEPVORO_API Share share_named(const std::string& text);
+
+// What a worker did of its share.
+struct ShareReport {
+  std::size_t pieces = 0;  // of the share
+  std::size_t made = 0;    // the others had been there
+};
+
+}  // namespace deepvoro

@@ -1,0 +1,106 @@
+#include "shard/complete_pieces.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/json_difference.hpp"
+#include "deepvoro/core/error.hpp"
+#include "shard/piece_folder.hpp"
+
+namespace deepvoro {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// Sorted, so that the same folders give the same complaints.
+std::vector<fs::path> piece_files(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (is_piece_name(entry->path().filename().string())) files.push_back(entry->path());
+  if (error)
+    throw data_error(fmt::format("{}: cannot be read: {}", folder.string(), error.message()),
+                     ErrorCode::missing_file);
+  std::ranges::sort(files);
+  return files;
+}
+
+std::size_t pieces_of(const json& work, const fs::path& file) {
+  constexpr std::size_t most_pieces = 100'000'000;
+  const json pieces = work.is_object() ? work.value("pieces", json()) : json();
+  if (!pieces.is_number_unsigned() || pieces < 1 || pieces > most_pieces)
+    throw data_error(fmt::format("{}: does not say how many pieces there are", file.string()),
+                     ErrorCode::damaged_file);
+  return pieces;
+}
+
+// "3, 7-9"
+std::string ranges_text(const std::vector<PieceRange>& ranges) {
+  constexpr std::size_t shown = 8;
+  std::vector<std::string> parts;
+  for (const PieceRange& range : ranges) {
+    if (parts.size() == shown) {
+      parts.emplace_back("...");
+      break;
+    }
+    parts.push_back(range.size() == 1 ? fmt::to_string(range.begin)
+                                      : fmt::format("{}-{}", range.begin, range.end - 1));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+CompletePieces::CompletePieces(std::span<const fs::path> folders) {
+  for (const fs::path& folder : folders)
+    for (const fs::path& file : piece_files(folder)) add(file);
+  if (files_.empty())
+    throw data_error(fmt::format("{}: holds no pieces; make them with `shard`",
+                                 folders.empty() ? "" : folders.front().string()));
+  refuse_gaps();
+}
+
+void CompletePieces::add(const fs::path& file) {
+  const PieceFile piece(file);
+  const auto& [work, number, facts] = piece.manifest();
+  if (files_.empty()) {
+    files_.resize(pieces_of(work, file));
+    work_ = work;
+  }
+  if (work != work_)
+    throw data_error(
+        fmt::format("{}: is a piece of other work than the first ({}); remove the pieces of one of "
+                    "the two",
+                    file.string(), first_difference(work, work_)));
+  if (number >= files_.size()) piece.refuse_as_damaged();
+  if (!files_[number].empty())
+    throw data_error(fmt::format("{} and {} are both piece {}; remove one of them",
+                                 files_[number].string(), file.string(), number));
+  files_[number] = file;
+}
+
+void CompletePieces::refuse_gaps() const {
+  std::vector<PieceRange> gaps;
+  std::size_t missing = 0;
+  for (std::size_t number = 0; number < files_.size(); ++number) {
+    if (!files_[number].empty()) continue;
+    ++missing;
+    if (!gaps.empty() && gaps.back().end == number)
+      ++gaps.back().end;
+    else
+      gaps.push_back({number, number + 1});
+  }
+  if (gaps.empty()) return;
+  const auto there = std::ranges::find_if(files_, [](const auto& file) { return !file.empty(); });
+  throw data_error(
+      fmt::format("{}: {} of {} pieces are missing: {}; run the shards again, which make what is "
+                  "missing",
+                  there->parent_path().string(), missing, files_.size(), ranges_text(gaps)));
+}
+
+}  // namespace deepvoro

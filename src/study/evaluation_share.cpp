@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/sha256.hpp"
+#include "core/stopwatch.hpp"
+#include "deepvoro/core/error.hpp"
+#include "deepvoro/core/version.hpp"
+#include "deepvoro/study/evaluation_shards.hpp"
+#include "ensemble/pool_json.hpp"
+#include "shard/piece_folder.hpp"
+#include "study/answer_counter.hpp"
+#include "study/episode_answers.hpp"
+#include "study/evaluation_blocks.hpp"
+#include "study/evaluation_run.hpp"
+#include "study/evaluation_settings.hpp"
+
+namespace deepvoro {
+namespace {
+
+using nlohmann::json;
+
+void check_can_be_divided(const Evaluation& request) {
+  const char* what = request.oracle                    ? "`oracle`"
+                     : request.reliability.calibration ? "`calibration`"
+                     : request.reliability.open_set    ? "`open_set`"
+                     : request.device != "cpu"         ? "`device` cuda"
+                                                       : nullptr;
+  if (what != nullptr)
+    throw usage_error(
+        fmt::format("{}: cannot be divided among shards; evaluate without `shard`", what));
+}
+
+json work_of(const FeatureStore& store, std::span<const Evaluation> requests) {
+  json evaluations = json::array();
+  std::size_t pieces = 0;
+  for (const Evaluation& request : requests) {
+    check_can_be_divided(request);
+    evaluations.push_back(settings_of(request, EvaluationRun(store, request).pool()));
+    pieces = EvaluationBlocks(pieces, request.plan.count).end_piece();
+  }
+  return {{"command", "evaluate"},
+          {"program", {{"version", version()}, {"commit", commit()}}},
+          {"store", {{"sha256", store.sha256(requests.front().threads)}}},
+          {"evaluations", std::move(evaluations)},
+          {"pieces", pieces}};
+}
+
+// What all pieces say of who took part, and what the first one alone says.
+struct Participants {
+  json of_each;
+  json of_first;
+};
+
+Participants participants(const EvaluationResult& chosen) {
+  json first = {{"members", json(to_json(chosen.members))}};
+  if (chosen.guidance) {
+    first["guidance"] = {{"pool_size", chosen.guidance->pool_size},
+                         {"val_accuracy", chosen.guidance->val_accuracy}};
+    if (!chosen.guidance->counts.empty()) first["guidance"]["counts"] = chosen.guidance->counts;
+  }
+  return {{{"members_sha256", sha256_hex(members_json(chosen.members))}}, std::move(first)};
+}
+
+// Makes the missing pieces of one evaluation.
+class EvaluationShare {
+ public:
+  EvaluationShare(const FeatureStore& store, const Evaluation& request,
+                  const EvaluationBlocks& blocks, const PieceFolder& folder)
+      : store_(store), request_(request), blocks_(blocks), folder_(folder) {}
+
+  void make(const std::vector<PieceRange>& runs, const Progress& progress) {
+    EvaluationRun run(store_, request_);
+    const std::size_t choosing = chooses_on_val(request_.scheme) ? 1 : 0;
+    const EvaluationResult chosen =
+        run.choose(choosing == 1 ? part_of(progress, 0, runs.size() + 1) : Progress());
+    double selection_seconds = chosen.selection_seconds;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      make_run(run, chosen, runs[i], std::exchange(selection_seconds, 0),
+               part_of(progress, choosing + i, choosing + runs.size()));
+    }
+  }
+
+ private:
+  void make_run(const EvaluationRun& run, const EvaluationResult& chosen, PieceRange pieces,
+                double selection_seconds, const Progress& progress) const {
+    const Stopwatch evaluating;
+    const PieceRange range = blocks_.episodes_of(pieces);
+    EpisodeAnswers made;
+    const std::size_t queries = request_.plan.shape.total_queries();
+    const ScoreSink reading = [&](std::span<const double> scores) {
+      made.answers.resize(made.answers.size() + queries);
+      read_answers(scores, std::span(made.answers).last(queries));
+    };
+    made.accuracy = run.evaluate(run.episodes().part(range.begin, range.end), reading, progress);
+    const double seconds = evaluating.seconds() / static_cast<double>(pieces.size());
+    const Participants who = participants(chosen);
+    for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
+      json facts = who.of_each;
+      if (blocks_.is_first(piece)) facts.update(who.of_first);
+      facts["store"] = store_.folder().string();
+      facts["threads"] = request_.threads;
+      facts["seconds"] = {{"selection", std::exchange(selection_seconds, 0)},
+                          {"evaluation", seconds}};
+      const PieceRange of_piece = blocks_.episodes_of({piece, piece + 1});
+      folder_.write(piece, facts,
+                    made.bytes(of_piece.begin - range.begin, of_piece.end - range.begin));
+    }
+  }
+
+  const FeatureStore& store_;
+  const Evaluation& request_;
+  const EvaluationBlocks& blocks_;
+  const PieceFolder& folder_;
+};
+
+}  // namespace
+
+ShareReport evaluate_share(const FeatureStore& store, std::span<const Evaluation> requests,
+                           const Share& share, const std::filesystem::path& folder,
+                           const Progress& progress) {
+  const PieceFolder pieces(folder, work_of(store, requests));
+  ShareReport report;
+  std::size_t first_piece = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const EvaluationBlocks blocks(first_piece, requests[i].plan.count);
+    first_piece = blocks.end_piece();
+    const PieceRange own = blocks.pieces_of(share);
+    const std::vector<PieceRange> runs = pieces.missing(own);
+    report.pieces += own.size();
+    for (const PieceRange& run : runs) report.made += run.size();
+    if (!runs.empty())
+      EvaluationShare(store, requests[i], blocks, pieces)
+          .make(runs, part_of(progress, i, requests.size()));
+  }
+  return report;
+}
+
+}  // namespace deepvoro

@@ -1,0 +1,104 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "core/json_difference.hpp"
+#include "expect_error.hpp"
+#include "shard/complete_pieces.hpp"
+#include "shard/piece_folder.hpp"
+#include "study/evaluation_blocks.hpp"
+#include "test_store.hpp"
+
+namespace deepvoro {
+namespace {
+
+using nlohmann::json;
+using test::expect_error;
+using test::TemporaryFolder;
+
+std::span<const std::byte> bytes(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+TEST(Share, TogetherTheyHaveEverythingOnce) {
+  for (const std::size_t count : {1U, 5U, 120U, 121U})
+    for (const std::size_t workers : {1U, 2U, 3U, 7U, 16U, 200U}) {
+      std::size_t next = 0;
+      for (std::size_t i = 0; i < workers; ++i) {
+        const PieceRange part = part_of_share({i, workers}, count);
+        EXPECT_EQ(part.begin, next);
+        EXPECT_LE(part.size(), count / workers + 1);
+        next = part.end;
+      }
+      EXPECT_EQ(next, count);
+    }
+}
+
+TEST(Share, IsReadFromText) {
+  EXPECT_EQ(share_named("2/8"), (Share{2, 8}));
+  for (const char* wrong : {"", "/", "8/8", "0/0", "1/2 ", "+1/2", "1/9999999", "0x1/2"})
+    expect_error(ErrorKind::usage, {"`shard`", wrong}, [&] { (void)share_named(wrong); });
+}
+
+TEST(EvaluationBlocks, HaveEveryEpisodeOnce) {
+  for (const std::size_t episodes : {1U, 7U, 119U, 120U, 2000U}) {
+    const EvaluationBlocks blocks(30, episodes);
+    EXPECT_EQ(blocks.pieces().begin, 30U);
+    std::size_t next = 0;
+    for (std::size_t piece = 30; piece < blocks.end_piece(); ++piece) {
+      const PieceRange range = blocks.episodes_of({piece, piece + 1});
+      EXPECT_EQ(range.begin, next);
+      EXPECT_GT(range.size(), 0U);
+      next = range.end;
+    }
+    EXPECT_EQ(next, episodes);
+    EXPECT_EQ(blocks.episodes_of(blocks.pieces()), (PieceRange{0, episodes}));
+  }
+}
+
+TEST(PieceFolder, KnowsWhatIsMissing) {
+  const TemporaryFolder folder;
+  const PieceFolder pieces(folder.path(), {{"pieces", 6}});
+  for (const std::size_t there : {1U, 4U}) pieces.write(there, json::object(), bytes("content"));
+  EXPECT_EQ(pieces.missing({0, 6}), (std::vector<PieceRange>{{0, 1}, {2, 4}, {5, 6}}));
+  EXPECT_EQ(pieces.missing({4, 5}), std::vector<PieceRange>());
+  const PieceFolder others(folder.path(), {{"pieces", 5}});
+  expect_error(ErrorKind::data, {"piece-000001", "pieces 6, not 5"}, [&] { (void)others.has(1); });
+}
+
+TEST(CompletePieces, HaveWhatWasWritten) {
+  const TemporaryFolder folder;
+  const json work = {{"pieces", 3}, {"what", "a test"}};
+  const PieceFolder pieces(folder.path(), work);
+  const std::vector<std::filesystem::path> folders{folder.path()};
+  expect_error(ErrorKind::data, {"holds no pieces"}, [&] { CompletePieces all(folders); });
+  pieces.write(2, {{"fact", 2}}, bytes("two\n2"));
+  expect_error(ErrorKind::data, {"2 of 3", "0-1"}, [&] { CompletePieces all(folders); });
+  pieces.write(0, {{"fact", 0}}, {});
+  pieces.write(1, {{"fact", 1}}, bytes("one"));
+  const CompletePieces all(folders);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all.work(), work);
+  const std::vector<std::string> expected{"", "one", "two\n2"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const PieceFile piece = all.open(i);
+    EXPECT_EQ(piece.manifest().facts, json({{"fact", i}}));
+    const auto content = piece.content();
+    EXPECT_TRUE(std::ranges::equal(content, bytes(expected[i])));
+  }
+}
+
+TEST(FirstDifference, NamesTheInnermostKey) {
+  const json ours = {{"a", 1}, {"list", {{{"seed", 0}}, {{"seed", 1}}}}};
+  json theirs = ours;
+  theirs["list"][1]["seed"] = 5;
+  EXPECT_EQ(first_difference(theirs, ours), "seed 5, not 1");
+  theirs["list"].erase(1);
+  EXPECT_EQ(first_difference(theirs, ours), "another list");
+  EXPECT_EQ(first_difference({{"a", 1}, {"list", ours["list"]}, {"b", 2}}, ours), "other options");
+}
+
+}  // namespace
+}  // namespace deepvoro

@@ -1,0 +1,205 @@
+"""Work in shards: the same bytes as one process, whatever the number of workers, and only what is missing is made."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+from conftest import task_flags
+from reference import Task
+
+TASK = Task(ways=4, shots=2, queries=5, episodes=130, seed=3)
+FLAGS = [*task_flags(TASK), "--threads", "1"]
+METHODS = "vd,deepvoro,deepvoro++,plda,voronoi-lr,simpleshot,dc"
+
+
+def with_task(arguments):
+    """The flags of the task, but for those that are given."""
+    pairs = zip(FLAGS[::2], FLAGS[1::2])
+    return [part for flag, value in pairs if flag not in arguments for part in (flag, value)] + list(arguments)
+
+
+def without_times(file):
+    """The text of a result, less the lines that say how long it took."""
+    return [line for line in file.read_text().splitlines() if '"selection":' not in line and '"evaluation":' not in line]
+
+
+@pytest.fixture
+def store(make_store):
+    return make_store(dim=70, classes=(("base", 6), ("val", 5), ("novel", 6)), class_sizes=(9, 12))
+
+
+@pytest.fixture
+def shards(deepvoro, store, tmp_path):
+    def run(count, *arguments, folder="pieces", which=None):
+        for i in range(count) if which is None else which:
+            process = deepvoro(
+                "evaluate", store, *with_task(arguments), "--shard", f"{i}/{count}", "--out", tmp_path / folder
+            )
+            assert process.returncode == 0, process.stderr
+        return process.stdout
+
+    return run
+
+
+@pytest.fixture
+def merge(deepvoro, tmp_path):
+    def run(*folders):
+        return deepvoro("merge", *(tmp_path / folder for folder in folders), "--json", tmp_path / "merged.json")
+
+    return run
+
+
+def refused(process, *words):
+    assert process.returncode == 3
+    assert len(process.stderr.splitlines()) == 1
+    for word in words:
+        assert word in process.stderr
+    return True
+
+
+def one_process(deepvoro, store, file, *arguments):
+    process = deepvoro("evaluate", store, *with_task(arguments), "--json", file)
+    assert process.returncode == 0, process.stderr
+    return without_times(file)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--method", METHODS, "--episodes", "31"),
+        ("--method", "vd"),
+        ("--method", "deepvoro--", "--start", "random", "--shots", "1,3"),
+        ("--method", "deepvoro", "--scheme", "guided", "--alpha", "1.5"),
+        ("--method", "plda", "--scheme", "greedy"),
+        ("--method", "deepvoro", "--scheme", "random", "--size", "3", "--protocol", "dc"),
+        ("--method", "vd", "--view", "s84_r0_f1", "--episodes", "7"),
+    ],
+    ids=["methods", "vd", "random-start", "guided", "greedy", "random", "few-episodes"],
+)
+def test_any_number_of_shards_gives_the_bytes_of_one_process(deepvoro, store, shards, merge, tmp_path, arguments):
+    expected = one_process(deepvoro, store, tmp_path / "one.json", *arguments)
+    for count in (1, 2, 3, 7, 16) if "vd" in arguments[1] else (3,):
+        shards(count, *arguments, folder=f"pieces{count}")
+        process = merge(f"pieces{count}")
+        assert process.returncode == 0, process.stderr
+        assert without_times(tmp_path / "merged.json") == expected
+
+
+def test_merged_pieces_of_several_folders(deepvoro, store, shards, merge, tmp_path):
+    expected = one_process(deepvoro, store, tmp_path / "one.json", "--method", "vd")
+    shards(2, "--method", "vd", folder="a", which=[0])
+    shards(2, "--method", "vd", folder="b", which=[1])
+    assert merge("a", "b").returncode == 0
+    assert without_times(tmp_path / "merged.json") == expected
+
+
+def test_only_what_is_missing_is_made(shards, tmp_path):
+    assert "120 pieces made, 0 were there" in shards(1, "--method", "vd")
+    before = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "pieces").iterdir()}
+    (tmp_path / "pieces/piece-000004").unlink()
+    (tmp_path / "pieces/piece-000100").write_bytes((tmp_path / "pieces/piece-000100").read_bytes()[:-1])
+    assert "2 pieces made, 118 were there" in shards(1, "--method", "vd")
+    after = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "pieces").iterdir()}
+    assert {name for name in before if before[name] != after[name]} == {"piece-000004", "piece-000100"}
+
+
+def test_gaps_doubles_damage_and_other_settings_are_refused_by_name(shards, merge, tmp_path):
+    shards(4, "--method", "vd", which=[0, 1, 3])
+    assert refused(merge("pieces"), "30 of 120 pieces are missing: 60-89")
+    shards(4, "--method", "vd", which=[2])
+    piece = tmp_path / "pieces/piece-000007"
+    whole = piece.read_bytes()
+    (tmp_path / "pieces/piece-000007 (copy)").write_bytes(whole)
+    assert refused(merge("pieces"), "are both piece 7", "piece-000007 (copy)")
+    (tmp_path / "pieces/piece-000007 (copy)").unlink()
+    for damaged in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), whole.replace(b'"seed":3', b'"seed":4'), b""):
+        piece.write_bytes(damaged)
+        assert refused(merge("pieces"), "piece-000007", "damaged")
+    piece.unlink()
+    shards(1, "--method", "vd", "--seed", "4", folder="other")
+    piece.write_bytes((tmp_path / "other/piece-000007").read_bytes())
+    assert refused(merge("pieces"), "piece-000007", "seed 4, not 3")
+    assert refused(merge("other", "pieces"), "pieces/piece-000000", "seed 3, not 4")
+    assert not (tmp_path / "merged.json").exists()
+
+
+def test_a_folder_of_other_work_is_refused(deepvoro, store, shards, tmp_path):
+    shards(1, "--method", "vd")
+    process = deepvoro(
+        "evaluate", store, *FLAGS, "--method", "vd", "--alpha", 2, "--shard", "0/1", "--out", tmp_path / "pieces"
+    )
+    assert refused(process, "piece-000000", "alpha 1.0, not 2.0")
+
+
+def test_a_changed_store_is_refused(deepvoro, make_store, merge, tmp_path):
+    store = tmp_path / "store"
+    shutil.copytree(make_store(dim=5), store)
+    flags = ["--method", "vd", "--episodes", 3, "--shard", "0/1", "--out", tmp_path / "pieces"]
+    assert deepvoro("evaluate", store, *flags).returncode == 0
+    with open(store / "novel/s84_r0_f0.npy", "r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"\0")
+    assert refused(merge("pieces"), "no longer the store")
+
+
+def test_wrong_shares_are_wrong_usage(deepvoro, store, tmp_path):
+    bare = {name: "" for name in ("SLURM_ARRAY_TASK_ID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")}
+    for share in ("8/8", "1/0", "-1/3", "1", "a/b", "1/2/3", "auto"):
+        process = deepvoro("evaluate", store, "--method", "vd", f"--shard={share}", "--out", tmp_path / "p", env=bare)
+        assert process.returncode == 2, share
+        assert "--shard" in process.stderr
+    for extra in (["--json", "x.json"], ["--oracle", "--scheme", "guided"], ["--calibration"]):
+        arguments = ["--method", "deepvoro", "--shard", "0/2", "--out", tmp_path / "p", *extra]
+        process = deepvoro("evaluate", store, *arguments)
+        assert process.returncode == 2
+        assert extra[0] in process.stderr
+    assert not (tmp_path / "p").exists()
+
+
+def test_auto_is_the_task_of_an_array_and_the_rank_of_mpirun(deepvoro, store, merge, tmp_path):
+    expected = one_process(deepvoro, store, tmp_path / "one.json", "--method", "vd")
+    environments = [
+        {
+            "SLURM_ARRAY_TASK_ID": str(5 + task),
+            "SLURM_ARRAY_TASK_MIN": "5",
+            "SLURM_ARRAY_TASK_COUNT": "2",
+            "OMPI_COMM_WORLD_RANK": str(rank),
+            "OMPI_COMM_WORLD_SIZE": "2",
+        }
+        for task in range(2)
+        for rank in range(2)
+    ]
+    for env in environments:
+        process = deepvoro(
+            "evaluate", store, *FLAGS, "--method", "vd", "--shard", "auto", "--out", tmp_path / "pieces", env=env
+        )
+        assert "30 pieces made, 0 were there" in process.stdout
+    assert merge("pieces").returncode == 0
+    assert without_times(tmp_path / "merged.json") == expected
+
+
+def test_killed_workers_cost_only_what_they_had_not_finished(program, deepvoro, store, merge, tmp_path):
+    methods = ["--method", METHODS, "--episodes", "31"]
+    arguments = ["evaluate", str(store), *with_task(methods)]
+    expected = one_process(deepvoro, store, tmp_path / "one.json", *methods)
+    pieces = tmp_path / "pieces"
+    command = [program, *arguments, "--shard", "0/1", "--out", str(pieces)]
+    finished = {}
+    for _ in range(12):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wanted = len(finished) + 13
+        while process.poll() is None and sum(1 for _ in pieces.glob("piece-??????")) < wanted:
+            pass
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        now = {file.name: file.stat().st_mtime_ns for file in pieces.glob("piece-??????")}
+        assert {name: now[name] for name in finished} == finished
+        finished = now
+    process = deepvoro(*arguments, "--shard", "0/1", "--out", pieces)
+    assert process.returncode == 0
+    assert f"{7 * 31 - len(finished)} pieces made, {len(finished)} were there" in process.stdout
+    assert merge("pieces").returncode == 0
+    assert without_times(tmp_path / "merged.json") == expected
+    assert json.loads((tmp_path / "merged.json").read_text())[0]["episodes"] == 31
