@@ -96,6 +96,8 @@ TEST(FirstDifference, NamesTheInnermostKey) {
   theirs["list"][1]["seed"] = 5;
   EXPECT_EQ(first_difference(theirs, ours), "seed 5, not 1");
   theirs["list"].erase(1);
+  EXPECT_EQ(first_difference(theirs, ours), R"(list [{"seed":0}], not [{"seed":0},{"seed":1}])");
+  theirs["list"] = "something that is too long to be shown";
   EXPECT_EQ(first_difference(theirs, ours), "another list");
   EXPECT_EQ(first_difference({{"a", 1}, {"list", ours["list"]}, {"b", 2}}, ours), "other options");
 }

@@ -10,7 +10,7 @@ import pytest
 BUILD = Path(os.environ.get("DEEPVORO_BUILD", Path(__file__).resolve().parents[2] / "build"))
 PROGRAM = os.environ.get("DEEPVORO_BIN", str(BUILD / "bin/deepvoro"))
 FILES = BUILD / "command_line"
-COMMANDS = [(), ("fit",), ("predict",), ("add",), ("remove",), ("rename",), ("info",), ("test",), ("explain",), ("evaluate",), ("tune",), ("compare",),
+COMMANDS = [(), ("fit",), ("predict",), ("add",), ("remove",), ("rename",), ("info",), ("test",), ("explain",), ("evaluate",), ("tune",), ("merge",), ("compare",),
             ("study",), ("report",), ("store",),
             ("store", "create"), ("store", "info"), ("store", "check"), ("store", "join"), ("backbone",), ("backbone", "list"),
             ("backbone", "install"), ("backbone", "add"), ("backbone", "statistics"), ("train",), ("extract",)]
