@@ -35,6 +35,7 @@ void check_can_be_divided(const Evaluation& request) {
 }
 
 json work_of(const FeatureStore& store, std::span<const Evaluation> requests) {
+  if (requests.empty()) throw usage_error("there is no evaluation to divide");
   json evaluations = json::array();
   std::size_t pieces = 0;
   for (const Evaluation& request : requests) {
