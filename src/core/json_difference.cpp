@@ -22,9 +22,10 @@ std::string difference_below(const std::string& name, const json& theirs, const 
   if (theirs.is_object() && ours.is_object()) {
     for (const auto& [key, value] : ours.items()) {
       const json other = theirs.value(key, json());
-      if (other != value) return difference_below(key, other, value);
+      if (other != value)
+        return difference_below(name.empty() ? key : name + "." + key, other, value);
     }
-    return "other options";
+    return name.empty() ? "other options" : "other options of " + name;
   }
   const bool are_lists_of_objects = theirs.is_array() && ours.is_array() && !ours.empty() &&
                                     theirs.size() == ours.size() && ours.front().is_object();
@@ -37,7 +38,7 @@ std::string difference_below(const std::string& name, const json& theirs, const 
 }  // namespace
 
 std::string first_difference(const json& theirs, const json& ours) {
-  return difference_below("document", theirs, ours);
+  return difference_below("", theirs, ours);
 }
 
 }  // namespace deepvoro

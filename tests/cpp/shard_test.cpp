@@ -90,11 +90,11 @@ TEST(CompletePieces, HaveWhatWasWritten) {
   }
 }
 
-TEST(FirstDifference, NamesTheInnermostKey) {
+TEST(FirstDifference, NamesThePathToTheInnermostKey) {
   const json ours = {{"a", 1}, {"list", {{{"seed", 0}}, {{"seed", 1}}}}};
   json theirs = ours;
   theirs["list"][1]["seed"] = 5;
-  EXPECT_EQ(first_difference(theirs, ours), "seed 5, not 1");
+  EXPECT_EQ(first_difference(theirs, ours), "list.seed 5, not 1");
   theirs["list"].erase(1);
   EXPECT_EQ(first_difference(theirs, ours), R"(list [{"seed":0}], not [{"seed":0},{"seed":1}])");
   theirs["list"] = "something that is too long to be shown";
