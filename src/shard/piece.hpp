@@ -12,9 +12,11 @@ namespace deepvoro {
 // A piece of some work, in one file: a line of JSON, which says what it is of, then its content.
 // The file appears whole or not at all, so there is no piece without its manifest.
 struct PieceManifest {
-  nlohmann::json work;     // all that the pieces of the work depend on, the same for each
+  // All that the pieces of the work depend on, the same for each.
+  nlohmann::json work = nlohmann::json::object();
   std::size_t number = 0;  // from 0, below the number of pieces
-  nlohmann::json facts;    // of this piece alone
+  // Of this piece alone.
+  nlohmann::json facts = nlohmann::json::object();
 };
 
 void write_piece(const std::filesystem::path& file, const PieceManifest& manifest,

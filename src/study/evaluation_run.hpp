@@ -22,6 +22,7 @@ class EvaluationRun {
   EvaluationRun(const FeatureStore& store, const Evaluation& request);
   EvaluationRun(const EvaluationRun&) = delete;
   EvaluationRun& operator=(const EvaluationRun&) = delete;
+  ~EvaluationRun() = default;
 
   [[nodiscard]] const EpisodeList& episodes() const { return episodes_; }
   // Members to choose from; none for a head.
