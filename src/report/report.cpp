@@ -44,9 +44,6 @@ struct StudyPart {
 constexpr std::array kParts = std::to_array<StudyPart>({
     {"joint", Question::method, joint_blocks},
     {"ablation", Question::method, ablation_blocks},
-    {"backbones", Question::method, setting_blocks},
-    {"procedures", Question::method, setting_blocks},
-    {"cross-domain", Question::method, setting_blocks},
     {"ensemble-size", Question::size, ensemble_size_blocks},
     {"shots", Question::size, shots_blocks},
     {"members", Question::members, member_blocks},
@@ -59,8 +56,12 @@ constexpr std::array kParts = std::to_array<StudyPart>({
     {"time", Question::time, time_blocks},
 });
 
+// Those that are looked at together.
+constexpr std::array<std::string_view, 3> kComparisons{"backbones", "procedures", "cross-domain"};
+
 bool is_known(const RecordedStudy& study) {
-  return std::ranges::find(kParts, study.name, &StudyPart::study) != kParts.end();
+  return std::ranges::find(kParts, study.name, &StudyPart::study) != kParts.end() ||
+         std::ranges::find(kComparisons, study.name) != kComparisons.end();
 }
 
 // Two studies of one name would have the same ids.
@@ -111,12 +112,14 @@ Document document_of(const ReportRequest& request, const ReportInputs& inputs) {
       blocks.at(static_cast<std::size_t>(question)).push_back(std::move(block));
   };
   add(Question::method, method_blocks(inputs.results));
+  add(Question::method, network_blocks(inputs.studies));
   add(Question::sure, reliability_blocks(inputs.results));
   add(Question::fails, failure_blocks(inputs.results, thumbnails));
   add(Question::looks, first_figure_blocks(inputs.studies));
   for (const StudyPart& part : kParts)
     for (const RecordedStudy& study : inputs.studies)
       if (study.name == part.study) add(part.question, part.blocks(study));
+  add(Question::method, setting_blocks(inputs.studies));
   for (const RecordedStudy& study : inputs.studies)
     if (!is_known(study)) add(Question::other, plain_blocks(study));
 

@@ -38,17 +38,21 @@ def accuracy(store, shots, method):
     return BASE_OF[store][shots] + GAINS[method] * (1 if shots == 1 else 0.45)
 
 
+def member(number):
+    return f"s84_r0_f{number % 2}_w1_b0.04_l0_surrogate_R{number}_beta8.5_gamma1"
+
+
 def members(rng):
     rows, correlations, summaries, curves = [], [], [], []
     for store in STORES:
         for shots in (1, 5):
-            for method, count in (("deepvoro", 128), ("deepvoro++", 320)):
+            for method, count in (("deepvoro", 16), ("deepvoro++", 40)):
                 for i in range(count):
                     val = accuracy(store, shots, method) - 3 + rng.gauss(0, 1.6)
-                    rows.append([store, shots, method, f"member{i}", f"s84_r0_f{i % 2}", (0, 0.5, 0.75, 1)[i % 4], 0.02 * (i % 5),
+                    rows.append([store, shots, method, member(i), f"s84_r0_f{i % 2}", (0, 0.5, 0.75, 1)[i % 4], 0.02 * (i % 5),
                                  i % 10 + 1 if method == "deepvoro++" else None, 3 if method == "deepvoro++" else None, val, val - 0.8 + rng.gauss(0, 0.6)])
                 correlations.append([store, shots, method, 0.93 + 0.01 * shots, count])
-                summaries.append([store, shots, method, 74.1, 73.2, "member7", 78.0, 76.9, 77.3])
+                summaries.append([store, shots, method, 74.1, 73.2, member(7), 78.0, 76.9, 77.3])
             for b in (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64):
                 peak = -2 * math.log(b / 0.08) ** 2 / 6
                 curves.append([store, shots, 0, b, BASE_OF[store][shots] + 1.4 + peak, BASE_OF[store][shots] + 0.6 + peak])
@@ -118,7 +122,7 @@ def surrogate_grid(rng):
         for lam, b in ((0.75, 0), (0, 0.08)):
             for neighbours in range(1, 11):
                 best = None
-                for beta in [1 + 0.5 * i for i in range(15)]:
+                for beta in range(1, 9):
                     hill = -0.12 * (beta - 8 + 0.5 * neighbours) ** 2 - 0.02 * (neighbours - 5) ** 2
                     rows.append([store, 1, lam, b, neighbours, beta, BASE_OF[store][1] + 4 + hill + rng.gauss(0, 0.05), BASE_OF[store][1] + 3 + hill + rng.gauss(0, 0.08)])
                     if best is None or rows[-1][6] > best[6]:

@@ -32,6 +32,23 @@ def test_every_study_has_a_section_and_nothing_is_said_twice(deepvoro, studies, 
     assert not re.search(r'(?:src|href)="(?!#|data:)', page)
 
 
+def test_methods_come_first_and_the_same_comparison_is_shown_once(deepvoro, tmp_path):
+    """All three comparisons of the same stores have the same rows; those of other stores are shown beside them."""
+    same = ("cub-wrn28-10", "quickdraw")
+    made = {"joint": made_up_studies.STUDIES["joint"](None), "backbones": made_up_studies.setting("backbones", same),
+            "procedures": made_up_studies.setting("procedures", same), "cross-domain": made_up_studies.setting("cross-domain", ("cub-to-mini",))}
+    for name, study in made.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(study))
+    assert deepvoro("report", tmp_path, "--out", tmp_path / "report.html").returncode == 0
+    tables = re.findall(r'<div class="block table" id="([^"]+)"', (tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert tables[:3] == ["backbones", "backbones-table-1", "backbones-table-2"]
+    assert [name for name in tables if name.startswith(("procedures", "cross"))] == ["cross-domain-table"]
+    # The paper's own numbers for CUB are those of Table main.
+    printed = deepvoro("report", tmp_path, "--tables", "markdown").stdout
+    of_birds = printed[printed.index("Methods side by side, cub-wrn28-10"):printed.index("Methods side by side, quickdraw")]
+    assert "82.99 ± 0.43" in of_birds and "92.62 ± 0.22" in of_birds
+
+
 def test_tables_are_all_that_goes_to_standard_output(deepvoro, studies, tmp_path):
     alone = deepvoro("report", studies, "--tables", "csv")
     assert (alone.returncode, alone.stderr) == (0, "")

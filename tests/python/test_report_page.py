@@ -18,15 +18,15 @@ DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame
 # Marks of each kind of figure: a selector, and how many there are.
 MARKS = {
     "#differences .pt": 10,
-    "#members-1 circle": 2 * (128 + 320),
-    "#members-2 circle": 2 * (128 + 320),
+    "#members-1 circle": 2 * (16 + 40),
+    "#members-2 circle": 2 * (16 + 40),
     "#transformations-1 .pt": 2 * 2 * (7 + 4),
     "#ensemble-size-1 .bd": 4,
     "#ensemble-size-1 .ho": 2,
     "#ablation-ablation_all-1-figure .pt:not(.paper)": 18,
     "#ablation-schemes-1-figure .pt.paper": 18,
     "#joint-joint-1-figure .pt.paper": 14,
-    "#surrogate-grid-1 .hm": 300,
+    "#surrogate-grid-1 .hm": 2 * 10 * 8,
     "#surrogate-grid-1 .pick": 20,
     "#surrogate-grid-1 .pick.best": 2,
     "#surrogate-pattern-1 .thin": 40,
@@ -65,14 +65,20 @@ def browser():
         yield opened
 
 
-@pytest.fixture(params=WIDTHS)
-def opened(browser, page, request):
+@pytest.fixture(scope="module", params=WIDTHS)
+def opened_once(browser, page, request):
     browser.messages.clear()
     browser.requests.clear()
     browser.size(request.param)
     browser.open(page)
-    yield browser
-    assert browser.messages == []
+    return browser
+
+
+@pytest.fixture
+def opened(opened_once):
+    """The page at one width; tests leave it as it was."""
+    yield opened_once
+    assert opened_once.messages == []
 
 
 def test_it_asks_for_nothing_but_itself(opened, page):
@@ -100,6 +106,8 @@ def test_words_are_explained(opened):
     said = opened.run("document.querySelector('.words').textContent")
     for word in ("val", "novel", "member", "surrogate", "guided", "oracle"):
         assert word in said
+    opened.run("document.querySelector('.words summary').click()")
+    assert not opened.run("document.querySelector('.words dl').checkVisibility()")
 
 
 def test_no_text_of_a_figure_is_cut_off(opened):
@@ -108,6 +116,14 @@ def test_no_text_of_a_figure_is_cut_off(opened):
             return b.left < box.left - 1 || b.right > box.right + 1 || b.top < box.top - 1 || b.bottom > box.bottom + 1; })
         .map((t) => `${svg.closest(".block").id}: ${t.textContent}`); })""")
     assert cut == []
+
+
+def test_names_in_a_diagram_do_not_hide_each_other(opened):
+    hidden = opened.run("""[...document.querySelectorAll("#diagram-1 svg.panel, #first-figure svg.panel")].flatMap((svg) => {
+        const boxes = [...svg.querySelectorAll("text.halo")].map((t) => [t.textContent, t.getBoundingClientRect()]);
+        return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) =>
+            Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1 && Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 4).map(([b]) => `${a}, ${b}`)); })""")
+    assert hidden == []
 
 
 def test_every_section_has_its_marks(opened):
@@ -169,6 +185,7 @@ def test_numbers_unfold(opened):
     opened.run("document.querySelector('#shots-1 details').open = true")
     opened.run(DRAWN)
     assert opened.run("document.querySelectorAll('#shots-1 details tbody tr').length") == 24
+    opened.run("document.querySelector('#shots-1 details').open = false")
 
 
 def test_tables_are_copied_as_the_program_prints_them(opened, deepvoro, page):
@@ -204,8 +221,8 @@ def axe():
     return axe_source()
 
 
-@pytest.mark.parametrize("dark", (False, True))
-@pytest.mark.parametrize("width", (360, 1440))
+# Colours do not depend on the width: two pages show all there is.
+@pytest.mark.parametrize("width, dark", ((360, True), (1440, False)))
 def test_everybody_can_read_it(browser, page, axe, width, dark):
     browser.call("Page.setBypassCSP", enabled=True)
     browser.size(width, dark=dark)

@@ -105,13 +105,18 @@ TableCell plain_cell(const StudyRows& rows, std::size_t row, const RecordedColum
 
 }  // namespace
 
-ReportTable plain_table(const RecordedTable& table, const std::string& id) {
-  ReportTable shown{
-      .id = id, .title = table.title.empty() ? table.name : table.title, .columns = {}};
-  const StudyRows rows(table);
+ReportTable plain_table(const StudyRows& rows, const std::string& id) {
+  const RecordedTable& table = rows.table();
+  // One store stands in the title instead.
+  const std::vector<std::string> stores = rows.distinct("store");
+  const std::string only_store = stores.size() == 1 ? stores.front() : "";
+  ReportTable shown{.id = id,
+                    .title = joined({table.title.empty() ? table.name : table.title, only_store}),
+                    .columns = {}};
   shown.rows.resize(rows.size());
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const RecordedColumn& column = table.columns[c];
+    if (column.name == "store" && !only_store.empty()) continue;
     const bool has_interval =
         c + 1 < table.columns.size() && is_interval_of(table.columns[c + 1], column);
     const RecordedColumn* interval = has_interval ? &table.columns[++c] : nullptr;
@@ -130,11 +135,27 @@ ReportTable plain_table(const RecordedTable& table, const std::string& id) {
   return shown;
 }
 
+std::vector<ReportTable> tables_by_store(const RecordedTable& table, const std::string& id,
+                                         const std::vector<std::string_view>& grouped_by) {
+  std::vector<ReportTable> tables;
+  const std::vector<StudyRows> stores = StudyRows(table).split_by({"store"});
+  for (const StudyRows& rows : stores) {
+    tables.push_back(
+        plain_table(rows, stores.size() == 1 ? id : fmt::format("{}-{}", id, tables.size() + 1)));
+    for (std::size_t r = 1; r < rows.size(); ++r)
+      tables.back().rows[r].starts_group =
+          std::ranges::any_of(grouped_by, [&](std::string_view column) {
+            return rows.text(r, column) != rows.text(r - 1, column);
+          });
+  }
+  return tables;
+}
+
 std::vector<Block> plain_blocks(const RecordedStudy& study) {
   std::vector<Block> blocks;
   for (const RecordedTable& table : study.tables)
-    blocks.emplace_back(
-        ShownTable{plain_table(table, study.name + "-" + table.name), provenance(study)});
+    blocks.emplace_back(ShownTable{plain_table(StudyRows(table), study.name + "-" + table.name),
+                                   provenance(study)});
   return blocks;
 }
 

@@ -19,11 +19,14 @@ std::optional<double> rise(const std::vector<Point>& points, double from, double
 }
 
 std::string shots_sentence(const std::string& method, const std::vector<Point>& points) {
+  const double fewest = points.front().x;
   const double most = points.back().x;
+  if (fewest == most) return fmt::format("Accuracy of {} by the number of shots", method);
   const auto first = rise(points, 1, 5);
   const auto rest = rise(points, 5, most);
   if (!first || !rest || most <= 5)
-    return fmt::format("Accuracy of {} by the number of shots", method);
+    return fmt::format("From {:g} to {:g} shots {} gains {:.1f} points", fewest, most, method,
+                       points.back().y - points.front().y);
   return fmt::format("From 1 to 5 shots {} gains {:.1f} points, from 5 to {:g} another {:.1f}",
                      method, *first, most, *rest);
 }
@@ -259,7 +262,8 @@ std::vector<Block> outlier_blocks(const RecordedStudy& study) {
     blocks.emplace_back(std::move(figure));
   }
   if (const RecordedTable* slopes = study.table("slopes"))
-    blocks.emplace_back(ShownTable{plain_table(*slopes, "outliers-slopes"), provenance(study)});
+    for (ReportTable& of_store : tables_by_store(*slopes, "outliers-slopes"))
+      blocks.emplace_back(ShownTable{std::move(of_store), provenance(study)});
   return blocks;
 }
 

@@ -90,6 +90,46 @@ constexpr std::array kMarks = std::to_array<Mark>({{"sample", "sample"},
                                                    {"support", "support"},
                                                    {"center", "center"}});
 
+struct Box {
+  double left = 0;
+  double top = 0;
+  double right = 0;
+  double bottom = 0;
+};
+
+double area_of(const Box& box) {
+  return std::max(0.0, box.right - box.left) * std::max(0.0, box.bottom - box.top);
+}
+
+double overlap(const Box& a, const Box& b) {
+  return area_of({std::max(a.left, b.left), std::max(a.top, b.top), std::min(a.right, b.right),
+                  std::min(a.bottom, b.bottom)});
+}
+
+// Where the name of a point can stand, the usual place first; pixels from the point to the
+// baseline.
+struct NamePlace {
+  const char* anchor;
+  double dx;
+  double dy;
+};
+constexpr std::array kNamePlaces = std::to_array<NamePlace>({{"middle", 0, -10},
+                                                             {"middle", 0, 20},
+                                                             {"start", 9, 4},
+                                                             {"end", -9, 4},
+                                                             {"start", 5, -10},
+                                                             {"end", -5, -10},
+                                                             {"start", 5, 20},
+                                                             {"end", -5, 20}});
+
+Box box_of_name(const NamePlace& place, double x, double y, double width) {
+  constexpr double ascent = 11;
+  constexpr double descent = 3;
+  const std::string_view anchor = place.anchor;
+  const double left = x + place.dx - (anchor == "middle" ? width / 2 : anchor == "end" ? width : 0);
+  return {left, y + place.dy - ascent, left + width, y + place.dy + descent};
+}
+
 // The points of one panel of a diagram, over its cells.
 class PanelPoints {
  public:
@@ -110,6 +150,9 @@ class PanelPoints {
 
  private:
   static constexpr std::size_t kMostNames = 12;
+  static constexpr double kBoldWider = 1.15;
+  // A name that is cut off is worse than one that hides something.
+  static constexpr double kOutsideWeight = 10;
 
   [[nodiscard]] std::size_t colour_of(const StudyRows& rows, std::size_t row) const {
     const std::size_t of_class = as_count(rows.maybe(row, "class").value_or(0));
@@ -137,10 +180,39 @@ class PanelPoints {
   }
 
   void draw_names(const StudyRows& rows) {
-    for (std::size_t r = 0; r < rows.size(); ++r)
-      panel_.text({rows.number(r, "x"), rows.number(r, "y")},
-                  shortened(rows.text(r, "class_name"), 16),
-                  fmt::format("lb halo s{}", colour_of(rows, r)), "middle", 0, -10);
+    std::vector<Box> taken;
+    for (const char* role : {"support", "center"}) {
+      const StudyRows of_role = points_.where("role", role);
+      for (std::size_t r = 0; r < of_role.size(); ++r) {
+        const double x = panel_.x(of_role.number(r, "x"));
+        const double y = panel_.y(of_role.number(r, "y"));
+        taken.push_back({x - 5, y - 5, x + 5, y + 5});
+      }
+    }
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const std::string name = shortened(rows.text(r, "class_name"), 16);
+      const Point at{rows.number(r, "x"), rows.number(r, "y")};
+      const double width = kBoldWider * text_width(name);
+      const NamePlace& place = freest_place(panel_.x(at.x), panel_.y(at.y), width, taken);
+      taken.push_back(box_of_name(place, panel_.x(at.x), panel_.y(at.y), width));
+      panel_.text(at, name, fmt::format("lb halo s{}", colour_of(rows, r)), place.anchor, place.dx,
+                  place.dy);
+    }
+  }
+
+  // Where a name hides least of the marks and names that are there already.
+  [[nodiscard]] const NamePlace& freest_place(double x, double y, double width,
+                                              const std::vector<Box>& taken) const {
+    const PanelLayout& layout = panel_.layout();
+    const Box inside{layout.left, layout.top, layout.width - layout.right,
+                     layout.height - layout.bottom};
+    const auto hidden = [&](const NamePlace& place) {
+      const Box name = box_of_name(place, x, y, width);
+      double area = kOutsideWeight * (area_of(name) - overlap(name, inside));
+      for (const Box& other : taken) area += overlap(name, other);
+      return area;
+    };
+    return *std::ranges::min_element(kNamePlaces, {}, hidden);
   }
 
   Panel& panel_;

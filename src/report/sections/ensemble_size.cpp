@@ -154,8 +154,8 @@ std::vector<Block> ensemble_size_blocks(const RecordedStudy& study) {
         "the size that would have been best on novel itself: test leakage, not a result.";
     blocks.emplace_back(std::move(figure));
   }
-  ReportTable table = plain_table(*chosen, "ensemble-size-chosen");
-  blocks.emplace_back(ShownTable{std::move(table), provenance(study)});
+  for (ReportTable& table : tables_by_store(*chosen, "ensemble-size-chosen", {"shots", "method"}))
+    blocks.emplace_back(ShownTable{std::move(table), provenance(study)});
   return blocks;
 }
 

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <limits>
+#include <map>
 
 #include "report/plot.hpp"
 #include "report/sections/sections.hpp"
@@ -29,6 +28,32 @@ std::string agreement_sentence(double lowest, double highest) {
   if (lowest >= 0.4) return "Members that do well on val tend to do well on novel: " + range;
   if (highest < 0.4) return "How a member does on val says little about novel: " + range;
   return "Val tells which members are good for some methods and shots, not for all: " + range;
+}
+
+// A member by what sets it apart, without what all members have in common.
+std::string member_words(const StudyRows& members, std::size_t row) {
+  const auto with = [&](const char* column, const char* sign) {
+    const std::string value = members.text(row, column);
+    return value.empty() ? "" : fmt::format("{} {}", sign, value);
+  };
+  const bool is_logarithm = members.maybe(row, "lambda").value_or(0) == 0;
+  return joined({members.text(row, "view"),
+                 is_logarithm ? with("b", "log, b") : with("lambda", "λ"), with("R", "R"),
+                 with("beta", "β")});
+}
+
+// Ids of members are long.
+void name_best_members(ReportTable& summary, const StudyRows& members) {
+  const auto column = std::ranges::find(
+      summary.columns, std::vector<std::string>{"best_val_member"}, &TableColumn::csv_names);
+  if (column == summary.columns.end() || !members.has("view")) return;
+  std::map<std::string, std::size_t> row_of;
+  for (std::size_t r = 0; r < members.size(); ++r) row_of.emplace(members.text(r, "member"), r);
+  for (TableRow& row : summary.rows) {
+    std::string& text = row.cells[static_cast<std::size_t>(column - summary.columns.begin())].text;
+    if (const auto known = row_of.find(text); known != row_of.end())
+      text = member_words(members, known->second);
+  }
 }
 
 Drawing scatter(const StudyRows& members, const std::string& title, std::size_t first_row) {
@@ -98,7 +123,10 @@ std::vector<Block> member_blocks(const RecordedStudy& study) {
     blocks.emplace_back(std::move(figure));
   }
   if (const RecordedTable* summary = study.table("summary"))
-    blocks.emplace_back(ShownTable{plain_table(*summary, "members-summary"), provenance(study)});
+    for (ReportTable& of_store : tables_by_store(*summary, "members-summary")) {
+      name_best_members(of_store, StudyRows(*table));
+      blocks.emplace_back(ShownTable{std::move(of_store), provenance(study)});
+    }
   return blocks;
 }
 

@@ -27,8 +27,9 @@ using Thumbnails = std::function<std::string(const Answers::OfClass& of_class, s
 
 [[nodiscard]] std::vector<Block> joint_blocks(const RecordedStudy& study);
 [[nodiscard]] std::vector<Block> ablation_blocks(const RecordedStudy& study);
-// backbones, procedures, cross-domain
-[[nodiscard]] std::vector<Block> setting_blocks(const RecordedStudy& study);
+// backbones; procedures and cross-domain, where they are of other stores
+[[nodiscard]] std::vector<Block> network_blocks(const std::vector<RecordedStudy>& studies);
+[[nodiscard]] std::vector<Block> setting_blocks(const std::vector<RecordedStudy>& studies);
 [[nodiscard]] std::vector<Block> ensemble_size_blocks(const RecordedStudy& study);
 [[nodiscard]] std::vector<Block> member_blocks(const RecordedStudy& study);
 [[nodiscard]] std::vector<Block> transformation_blocks(const RecordedStudy& study);
@@ -61,8 +62,12 @@ struct Statement {
 };
 [[nodiscard]] std::string told(const std::vector<Statement>& statements, const std::string& verb);
 [[nodiscard]] std::size_t as_count(double value);
-// A table of a study, its columns as they are.
-[[nodiscard]] ReportTable plain_table(const RecordedTable& table, const std::string& id);
+// Rows of a study's table, its columns as they are.
+[[nodiscard]] ReportTable plain_table(const StudyRows& rows, const std::string& id);
+// The same for each store, with a rule wherever one of these columns changes.
+[[nodiscard]] std::vector<ReportTable> tables_by_store(
+    const RecordedTable& table, const std::string& id,
+    const std::vector<std::string_view>& grouped_by = {});
 
 // Whether a method is above the best baseline of its store and shots, `rows`, and p says that this
 // is no accident. Baselines are the methods without a p.

@@ -159,8 +159,8 @@ std::vector<Block> surrogate_grid_blocks(const RecordedStudy& study) {
     blocks.emplace_back(std::move(figure));
   }
   if (const RecordedTable* chosen = study.table("chosen"))
-    blocks.emplace_back(
-        ShownTable{plain_table(*chosen, "surrogate-grid-chosen"), provenance(study)});
+    for (ReportTable& of_store : tables_by_store(*chosen, "surrogate-grid-chosen", {"lambda", "b"}))
+      blocks.emplace_back(ShownTable{std::move(of_store), provenance(study)});
   return blocks;
 }
 

@@ -99,12 +99,12 @@ PaperStudy members_study() {
                       {store,
                        shots,
                        method,
-                       {"mean_val", "mean on val", "%"},
-                       {"mean_novel", "mean on novel", "%"},
-                       {"best_val_member", "best member on val"},
-                       {"best_val", "its accuracy on val", "%"},
-                       {"its_novel", "its accuracy on novel", "%"},
-                       {"best_novel", "best member on novel, which nobody can know", "%"}}}},
+                       {"mean_val", "mean, val", "%"},
+                       {"mean_novel", "mean, novel", "%"},
+                       {"best_val_member", "best on val"},
+                       {"best_val", "its val", "%"},
+                       {"its_novel", "its novel", "%"},
+                       {"best_novel", "best on novel, known to nobody", "%"}}}},
           .run = run_members};
 }
 

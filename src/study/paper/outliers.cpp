@@ -102,11 +102,11 @@ PaperStudy outliers_study() {
                       {{"store", "store"},
                        {"shots", "shots"},
                        {"method", "method"},
-                       {"slope", "slope of the accuracy", "%"},
+                       {"slope", "slope of accuracy", "%"},
                        {"slope_ci95", "95 % interval of the slope, half", "%"},
                        {"gain_slope", "slope of the gain over s2m2", "%"},
                        {"gain_slope_ci95", "95 % interval of that slope, half", "%"},
-                       {"r", "correlation of variance and accuracy"}}}},
+                       {"r", "correlation"}}}},
           .run = run_outliers,
           .fewest_shots = 2};
 }
