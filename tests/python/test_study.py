@@ -52,6 +52,15 @@ def test_several_stores(deepvoro, make_store, tmp_path):
     assert {row["scheme"] for row in found.rows("table", store="another", method="plda")} == {"full"}
 
 
+def test_studies_share_what_they_have_in_common(deepvoro, store, tmp_path):
+    """The methods that both compare: s2m2, dc, which takes longest, and vd."""
+    flags = ["--shots", 5, "--episodes", 3, "--out", tmp_path / "paper"]
+    assert deepvoro("study", "joint", store, *flags).returncode == 0
+    process = deepvoro("study", "outliers", store, *flags)
+    assert process.returncode == 0, process.stderr
+    assert "took 3 of 9 steps" in process.stderr
+
+
 def test_a_killed_study_goes_on_to_the_same_bytes(deepvoro, program, make_store, tmp_path):
     """Steps of a finished run are taken away, as if it had been killed before them."""
     store = make_store(dim=12, views=2, class_sizes=(20, 24))

@@ -11,6 +11,7 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/study/tune.hpp"
 #include "ensemble/ensemble.hpp"
+#include "ensemble/head_evaluation.hpp"
 #include "ensemble/influence_field.hpp"
 #include "study/plan_json.hpp"
 
@@ -41,6 +42,7 @@ json described(const Evaluation& request) {
   if (request.view) object["view"] = *request.view;
   if (is_ensemble(request.method)) return object;
   object["normalisation"] = name(request.normalisation);
+  if (!has_logistic(request.method)) return object;
   object["logistic"] = {{"kind", name(request.logistic.kind)},
                         {"epochs", request.logistic.epochs},
                         {"weight_decay", request.logistic.weight_decay},
