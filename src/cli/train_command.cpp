@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backbone/collections.hpp"
+#include "core/companion_name.hpp"
 #include "core/files.hpp"
 #include "deepvoro/backbone/training.hpp"
 #include "deepvoro/core/error.hpp"
@@ -88,7 +89,7 @@ class CommandMonitor final : public TrainingMonitor {
 
  private:
   void write(const char* ending, const std::string& text) const {
-    AtomicFile out(model_.string() + ending);
+    AtomicFile out(companion_name(model_, ending));
     out.write(text);
     out.commit();
   }
@@ -124,7 +125,8 @@ void TrainCommand::run() {
   options.flip = !no_flip;
   check(options);
   const BackboneLibrary& library = backbone_library();
-  if (fs::exists(out) && !fs::exists(out + ".partial"))
+  const fs::path partial = companion_name(out, ".partial");
+  if (fs::exists(out) && !fs::exists(partial))
     throw data_error(
         fmt::format("{}: already exists; delete it to train again, or choose another --out", out));
   { const AtomicFile shows_early_whether_it_can_be_written(out); }
@@ -136,13 +138,14 @@ void TrainCommand::run() {
   const TrainingSet set = read_training_set(base, options);
   std::optional<FewShotValidation> validation;
   if (splits.contains("val"))
-    validation.emplace(splits.at("val"), options.size, out + ".val", options.compute.threads);
+    validation.emplace(splits.at("val"), options.size, companion_name(out, ".val"),
+                       options.compute.threads);
 
   std::optional<CommandMonitor> monitor(std::in_place,
                                         fmt::format("train {}", options.architecture.name), out,
                                         std::move(validation));
   {
-    const StoppedNote note(out + ".partial");
+    const StoppedNote note(partial);
     library.train(set, options, out, *monitor);
   }
   const auto last = monitor->last();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/companion_name.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/study/tune.hpp"
 #include "episode_options.hpp"
@@ -110,7 +111,7 @@ void TuneCommand::run() const {
   features.refuse_output_inside("--out", out);
   const EpisodePlan& plan = tuning.plan;
   std::optional<ProgressBar> bar(fmt::format("tune {}, {}-shot", method, plan.shape.shots));
-  std::optional<StoppedNote> note(out + ".partial");
+  std::optional<StoppedNote> note(companion_name(out, ".partial"));
   const TuningResult result = tune(features, tuning, out, bar->callback());
   note.reset();
   bar.reset();

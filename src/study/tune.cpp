@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "core/companion_name.hpp"
 #include "core/files.hpp"
 #include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
@@ -168,7 +169,7 @@ std::filesystem::path log_file(const std::filesystem::path& out) {
   if (std::filesystem::exists(out, ignored) && !std::filesystem::is_regular_file(out, ignored))
     throw usage_error(fmt::format(
         "`out` {}: is not a regular file, next to which a checkpoint could be kept", out.string()));
-  return out.string() + ".partial";
+  return companion_name(out, ".partial");
 }
 
 // Runs through the steps of a tuning, one for each view and stage. A step is the number of correct

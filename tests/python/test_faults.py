@@ -182,6 +182,40 @@ class TestOpenFiles:
         assert process.returncode == 0, process.stderr
 
 
+class TestLongestNames:
+    """A name may have 255 bytes; what is written beside it until it is complete needs a name as well."""
+
+    @staticmethod
+    def longest(ending):
+        return "n" * (255 - len(ending)) + ending
+
+    def test_results(self, program, store, tmp_path):
+        outputs = [tmp_path / self.longest(".json"), tmp_path / self.longest(".npy")]
+        process = run([program, "evaluate", store, "--method", "vd", *TASK, "--json", outputs[0], "--scores", outputs[1]])
+        assert process.returncode == 0, process.stderr
+        assert sorted(tmp_path.iterdir()) == outputs
+
+    def test_pool(self, program, store, tmp_path):
+        pool = tmp_path / self.longest(".json")
+        command = [program, "tune", store, "--method", "deepvoro", "--shots", "1", *TASK, "--out", pool]
+        process = run(command)
+        assert process.returncode == 0, process.stderr
+        assert list(tmp_path.iterdir()) == [pool]
+
+    def test_classifier_and_store(self, program, store, features, tmp_path):
+        classifier, new = tmp_path / self.longest(".dv"), tmp_path / self.longest("")
+        for command in (["fit", store, "--out", classifier], ["add", classifier, "val-000", store, "--split", "val"],
+                        ["store", "create", new, "--novel", features]):
+            process = run([program, *command])
+            assert process.returncode == 0, process.stderr
+        assert sorted(tmp_path.iterdir()) == sorted([classifier, new])
+
+    def test_a_byte_more(self, program, store, tmp_path):
+        name = tmp_path / ("n" + self.longest(".json"))
+        assert_one_line(run([program, "evaluate", store, "--method", "vd", *TASK, "--json", name]), BAD_DATA, name, "File name too long")
+        assert list(tmp_path.iterdir()) == []
+
+
 def test_a_clock_that_goes_back(program, store, tmp_path):
     clock = os.environ.get("DEEPVORO_BACKWARD_CLOCK")
     if not clock:

@@ -82,6 +82,14 @@ def test_killed_training_goes_on_elsewhere_to_the_same_bytes(program, deepvoro, 
     assert moved.read_bytes() == whole.read_bytes()
 
 
+def test_a_model_may_have_the_longest_name_there_is(deepvoro, pictures, tmp_path):
+    model = tmp_path / ("n" * 243 + ".safetensors")
+    process = deepvoro("train", pictures, *FLAGS, "--procedure", "softmax", "--epochs", "1", "--out", model)
+    assert process.returncode == 0, process.stderr
+    logs = sorted(path.name.split(".", 1)[1] for path in tmp_path.iterdir() if path != model)
+    assert model.is_file() and logs == ["log.csv", "log.json"]
+
+
 def test_interrupted_training_says_how_to_go_on(program, pictures, tmp_path):
     model = tmp_path / "model.safetensors"
     command = [program, "train", pictures, *FLAGS, "--procedure", "softmax", "--epochs", "500", "--out", model]

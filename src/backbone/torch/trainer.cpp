@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "augmentation.hpp"
+#include "core/companion_name.hpp"
 #include "core/json_text.hpp"
 #include "core/stopwatch.hpp"
 #include "deepvoro/core/error.hpp"
@@ -107,7 +108,7 @@ class Trainer {
           TrainingMonitor& monitor)
       : options_(options),
         model_file_(std::move(model)),
-        partial_file_(model_file_.string() + ".partial"),
+        partial_file_(companion_name(model_file_, ".partial")),
         monitor_(monitor),
         device_(device_named(options.compute.device)),
         network_(seeded(options.seed, options.architecture)),
