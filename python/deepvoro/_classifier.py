@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import FeatureStore
-from ._stores import PathLike
+from ._stores import PathLike, trusting
 from ._study import Member, TuningResult, _pool_file
 
 _STRICTNESSES = ("low", "normal", "high")
@@ -110,6 +110,8 @@ class Classifier:
         that has an `error`.
     threads : int, default None
         None: all. Results do not depend on it.
+    trust_files : bool, default False
+        Read files that unpack to far more than they hold, too. Holds for all that is read meanwhile, by other threads too.
 
     Examples
     --------
@@ -151,6 +153,7 @@ class Classifier:
         device: str = "cpu",
         skip_bad: bool = False,
         threads: Optional[int] = None,
+        trust_files: bool = False,
     ) -> "Classifier":
         """Makes a classifier of labelled pictures.
 
@@ -167,7 +170,7 @@ class Classifier:
         or the members of a `pool`: a pool file, a list of members, or what :func:`tune` returned. "plda": every view,
         whitened by statistics of the network (``deepvoro backbone statistics --plda``) or by the split base of a store.
         """
-        with _pool_file(pool if pool is None or isinstance(pool, (str, os.PathLike, TuningResult)) else list(pool)) as file:
+        with _pool_file(pool if pool is None or isinstance(pool, (str, os.PathLike, TuningResult)) else list(pool)) as file, trusting(trust_files):
             store = _store(support)
             if store is not None:
                 if backbone is not None:
@@ -209,6 +212,7 @@ class Classifier:
         device: str = "cpu",
         skip_bad: bool = False,
         threads: Optional[int] = None,
+        trust_files: bool = False,
     ) -> "Classifier":
         """Adds a class, or more pictures of one, and returns the classifier itself.
 
@@ -219,7 +223,8 @@ class Classifier:
             self._fitted = self._fitted.with_store(store, class_name, split or "", _threads(threads))
             return self
         looking = _looking(backbone, device, skip_bad, threads)
-        self._fitted = self._fitted.with_pictures(class_name, pictures_of(pictures), looking)
+        with trusting(trust_files):
+            self._fitted = self._fitted.with_pictures(class_name, pictures_of(pictures), looking)
         _warn(looking)
         return self
 
@@ -250,6 +255,7 @@ class Classifier:
         device: str = "cpu",
         skip_bad: bool = False,
         threads: Optional[int] = None,
+        trust_files: bool = False,
     ) -> list[Prediction]:
         """The class of each picture, in order: a :class:`Prediction` each.
 
@@ -278,7 +284,8 @@ class Classifier:
                 on_answer(answer)
             return []
         looking = _looking(backbone, device, skip_bad, threads)
-        asked = pictures_of(pictures, _picture_or_missing)
+        with trusting(trust_files):
+            asked = pictures_of(pictures, _picture_or_missing)
         answers = []
         tell = answers.append if on_answer is None else on_answer
         unreadable = 0
@@ -291,7 +298,8 @@ class Classifier:
             unreadable += 1
             tell(Prediction(asked[number].where, None, None, False, float("nan"), {}, {}, reason))
 
-        self._fitted.predict(asked, looking, take, take_unreadable)
+        with trusting(trust_files):
+            self._fitted.predict(asked, looking, take, take_unreadable)
         _warn(looking)
         if unreadable:
             warnings.warn(f"{unreadable} of {len(asked)} pictures cannot be read: see `error` of the answers", stacklevel=2)
@@ -307,6 +315,7 @@ class Classifier:
         device: str = "cpu",
         skip_bad: bool = False,
         threads: Optional[int] = None,
+        trust_files: bool = False,
     ) -> dict[str, Any]:
         """Counts right answers on `pictures` whose classes are known, a folder per class as in :meth:`fit`.
 
@@ -317,7 +326,8 @@ class Classifier:
         if store is not None:
             return json.loads(self._fitted.test_store(store, split or "", _threads(threads)))
         looking = _looking(backbone, device, skip_bad, threads)
-        tested = self._fitted.test_pictures(os.fspath(pictures), leaves, looking)
+        with trusting(trust_files):
+            tested = self._fitted.test_pictures(os.fspath(pictures), leaves, looking)
         _warn(looking)
         return json.loads(tested)
 
@@ -334,13 +344,16 @@ class Classifier:
         backbone: Optional[str] = None,
         device: str = "cpu",
         threads: Optional[int] = None,
+        trust_files: bool = False,
     ) -> Explanation:
         """Why a picture gets its class: what views, transformations and diagrams say, and the nearest pictures."""
         looking = _looking(backbone, device, False, threads)
-        asked = pictures_of(picture)
+        with trusting(trust_files):
+            asked = pictures_of(picture)
         if len(asked) != 1:
             raise ValueError(f"explain takes one picture, not {len(asked)}")
-        found = self._fitted.explain(asked[0], neighbours, looking)
+        with trusting(trust_files):
+            found = self._fitted.explain(asked[0], neighbours, looking)
         _warn(looking)
         classes = self.classes
 

@@ -13,6 +13,9 @@ commit: str
 class Error(ValueError):
     code: Optional[str]
 
+class TrustInAllFiles:
+    def __init__(self) -> None: ...
+
 def available_threads() -> int: ...
 
 class _Split(TypedDict):

@@ -3,7 +3,8 @@
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -28,6 +29,7 @@ def create_store(
     labels_name: str = "",
     dtype: Optional[str] = None,
     note: str = "",
+    trust_files: bool = False,
 ) -> FeatureStore:
     """Makes a feature store, as ``deepvoro store create`` does; `path` must not exist.
 
@@ -41,7 +43,8 @@ def create_store(
     - a dict of these by name of view, where there are several views of the same samples.
 
     `labels` and `classes` name files by split: labels where a file of features has none, and names of classes.
-    `dtype` is float16 or float32.
+    `dtype` is float16 or float32. A file that unpacks to far more than it holds is refused unless `trust_files`, which
+    holds for all that is read meanwhile, by other threads too.
 
     >>> rows = np.random.RandomState(0).rand(20, 8)
     >>> store = deepvoro.create_store(folder / "mine", novel=(rows, np.repeat(["ant", "bee"], 10)))
@@ -54,7 +57,7 @@ def create_store(
     given = {"base": base, "val": val, "novel": novel}
     label_files = {split: _file_and_array(file) for split, file in (labels or {}).items()}
     class_files = {split: os.fspath(file) for split, file in (classes or {}).items()}
-    with tempfile.TemporaryDirectory(prefix="deepvoro-") as folder:
+    with tempfile.TemporaryDirectory(prefix="deepvoro-") as folder, trusting(trust_files):
         sources = []
         for split, content in given.items():
             if content is None:
@@ -92,6 +95,16 @@ def join_stores(stores: Union[Mapping[str, PathLike], Sequence[PathLike]], path:
     named = stores.items() if isinstance(stores, Mapping) else (("", store) for store in stores)
     _core.join_stores([(network, os.fspath(store)) for network, store in named], os.fspath(path))
     return FeatureStore(os.fspath(path))
+
+
+@contextmanager
+def trusting(trust_files: bool) -> Iterator[None]:
+    """Where `trust_files`, reads what unpacks to far more than it holds, too."""
+    trust = _core.TrustInAllFiles() if trust_files else None
+    try:
+        yield
+    finally:
+        del trust
 
 
 def _is_views(content: Any) -> bool:

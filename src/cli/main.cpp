@@ -130,7 +130,7 @@ void describe(CLI::App& program) {
   program.footer(kFooter);
   program.fallthrough();
   program.add_flag_callback(
-      "--trust-files", [] { deepvoro::all_files_are_trusted = true; },
+      "--trust-files", [] { static const deepvoro::TrustInAllFiles in_all_of_them; },
       "read files that unpack to far more than they hold, too");
   deepvoro::add_fit_command(program);
   deepvoro::add_predict_command(program);

@@ -6,8 +6,20 @@
 namespace deepvoro {
 
 // A small file can ask for much memory and time. One that asks for far more than its size explains
-// is refused, unless whoever runs the program vouches for all files (`trust_files`).
-inline std::atomic<bool> all_files_are_trusted{false};
+// is refused, unless whoever runs the program vouches for all files (`trust_files`). While one of
+// these lives, every file is trusted, whichever thread reads it.
+class TrustInAllFiles {
+ public:
+  TrustInAllFiles() { ++alive_; }
+  TrustInAllFiles(const TrustInAllFiles&) = delete;
+  TrustInAllFiles& operator=(const TrustInAllFiles&) = delete;
+  ~TrustInAllFiles() { --alive_; }
+
+  [[nodiscard]] static bool is_given() { return alive_ > 0; }
+
+ private:
+  inline static std::atomic<int> alive_{0};
+};
 
 inline constexpr const char* kHowToTrust = "if you know where it comes from, add `trust_files`";
 

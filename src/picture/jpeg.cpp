@@ -55,7 +55,7 @@ class JpegReader : private JumpsBack<JpegReader> {
       jpeg_save_markers(&decoder_, JPEG_APP0 + 1, 0xFFFF);
       jpeg_read_header(&decoder_, TRUE);
     });
-    if (!all_files_are_trusted) most_scans_ = most_scans(file.size(), width() * height());
+    if (!TrustInAllFiles::is_given()) most_scans_ = most_scans(file.size(), width() * height());
   }
   JpegReader(const JpegReader&) = delete;
   JpegReader& operator=(const JpegReader&) = delete;

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "bindings.hpp"
+#include "core/trusted_files.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/core/version.hpp"
@@ -79,6 +80,10 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "The library behind the package deepvoro.";
   module.attr("__version__") = std::string(version());
   module.attr("commit") = std::string(commit());
+  py::class_<TrustInAllFiles>(module, "TrustInAllFiles",
+                              "While one of these lives, files that unpack to far more than they "
+                              "hold are read, too.")
+      .def(py::init<>());
   module.def("available_threads", &available_threads,
              "How many threads this process may use at the same time.");
   error_type = PyErr_NewExceptionWithDoc("deepvoro.Error",

@@ -144,9 +144,8 @@ TEST(DecodePicture, RefusesMoreScansThanItsBytesAreWorth) {
   };
   EXPECT_EQ(decoded(with_scans(5)), decoded(whole));
   expect_not_decoded(with_scans(300), {"bird.jpg", "scans", "`trust_files`"});
-  all_files_are_trusted = true;
+  const TrustInAllFiles trust;
   EXPECT_EQ(decoded(with_scans(300)), decoded(whole));
-  all_files_are_trusted = false;
 }
 
 TEST(ReadBitmap, NamesTheFile) {

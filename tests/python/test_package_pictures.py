@@ -1,5 +1,6 @@
 """deepvoro.Classifier gives the files and the answers of the program."""
 import inspect
+import io
 import json
 import shutil
 import threading
@@ -53,6 +54,26 @@ def test_a_file_of_the_program_is_loaded_and_asked(program_of, file, pictures): 
     same(classifier.predict(pictures / "query", threads=1), rows)
     rejected = answers_of_program(program_of, file, pictures / "query", "--reject")
     assert [p.unknown for p in classifier.predict(pictures / "query")] == [row["class"] == "unknown" for row in rejected]
+
+
+def with_scans(count):
+    """A JPEG whose second scan comes again and again."""
+    out = io.BytesIO()
+    Image.new("RGB", (512, 512), (128, 128, 128)).save(out, "jpeg", progressive=True)
+    whole = out.getvalue()
+    begin = whole.index(b"\xff\xda", whole.index(b"\xff\xda") + 2)
+    end = whole.index(b"\xff\xc4", begin)
+    return whole[:end] + count * whole[begin:end] + whole[end:]
+
+
+def test_pictures_that_ask_for_more_than_their_size_explains_are_read_on_request(file):
+    classifier = deepvoro.Classifier.load(file)
+    with pytest.warns(UserWarning, match="1 of 1 pictures cannot be read"):
+        [refused] = classifier.predict(with_scans(300))
+    assert "scans" in refused.error and "`trust_files`" in refused.error
+    [answer] = classifier.predict(with_scans(300), trust_files=True)
+    [usual] = classifier.predict(with_scans(0))
+    assert (answer.error, answer.probabilities) == (None, usual.probabilities)
 
 
 def test_pictures_in_memory_have_the_answers_of_their_files(file, pictures):  # noqa: F811

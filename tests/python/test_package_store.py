@@ -91,6 +91,17 @@ class TestCreate:
         np.save(tmp_path / "labels.npy", y)
         (tmp_path / "names.txt").write_text("two\nfour\nnine\n")
 
+    def test_a_file_that_unpacks_to_far_more_than_it_holds_is_read_on_request(self, tmp_path):
+        file = tmp_path / "zeros.npz"
+        shape = (300 << 10, 128)  # 300 MiB, of which there are 300 KB in the file
+        np.savez_compressed(file, features=np.zeros(shape), labels=np.arange(shape[0]) % 2)
+        with pytest.raises(ValueError, match="would unpack into.*`trust_files`"):
+            deepvoro.create_store(tmp_path / "new", novel=file)
+        store = deepvoro.create_store(tmp_path / "new", novel=file, dtype="float16", trust_files=True)
+        assert store.features("novel").shape == shape and not store.features("novel").any()
+        with pytest.raises(ValueError, match="would unpack into"):
+            deepvoro.create_store(tmp_path / "again", novel=file)
+
     @pytest.mark.parametrize(
         ("flags", "arguments"),
         [

@@ -175,7 +175,7 @@ void Hdf5Reader::check_size(const Handle& dataset, const std::vector<std::uint64
   if (!plausible_unpacked_size(largest, file_bytes_))
     throw data_error(fmt::format("{}: claims {} bytes in a file of {}; refused as damaged", where,
                                  largest, file_bytes_));
-  if (!all_files_are_trusted && !is_usual_unpacked_size(largest, file_bytes_))
+  if (!TrustInAllFiles::is_given() && !is_usual_unpacked_size(largest, file_bytes_))
     throw data_error(
         fmt::format("{}: a file of {} bytes would unpack into {}, which is much for "
                     "features; {}",

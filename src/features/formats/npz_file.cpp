@@ -52,7 +52,7 @@ void check_entry(const zip_stat_t& entry, std::uint64_t file_bytes, const std::s
     throw data_error(
         fmt::format("{}: claims to unpack {} bytes into {}, in a file of {}; refused as damaged",
                     where, entry.comp_size, entry.size, file_bytes));
-  if (!all_files_are_trusted && !is_usual_unpacked_size(entry.size, entry.comp_size))
+  if (!TrustInAllFiles::is_given() && !is_usual_unpacked_size(entry.size, entry.comp_size))
     throw data_error(
         fmt::format("{}: {} bytes would unpack into {}, which is much for features; {}", where,
                     entry.comp_size, entry.size, kHowToTrust));

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostUnpacked = std::size_t{4} << 30U;
 
 void check_growth(std::size_t unpacked, std::size_t packed, const std::string& where) {
-  if (!all_files_are_trusted && !is_usual_unpacked_size(unpacked, packed))
+  if (!TrustInAllFiles::is_given() && !is_usual_unpacked_size(unpacked, packed))
     throw data_error(
         fmt::format("{}: {} bytes unpack into more than {}, which is much for pictures; {}", where,
                     packed, unpacked, kHowToTrust));
