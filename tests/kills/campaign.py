@@ -72,6 +72,7 @@ def commands(inputs, run):
         "extract": Command(["extract", inputs / "pictures", "--model", "quickdraw-conv4", "--views", 4, "--threads", 2, "--out", "features"]),
         "train": Command(["train", inputs / "training", "--backbone", "conv4", "--width", "4,4,4,4", "--size", 16, "--batch", 8, "--procedure", "softmax",
                           "--epochs", 3, "--validate-every", 1, "--threads", 1, "--out", "m.safetensors"]),
+        "study": Command(["study", "joint", store, "--shots", 1, *task, "--out", "paper"]),
     }
 
 

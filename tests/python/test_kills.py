@@ -8,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "kills"))
 from campaign import Campaign  # noqa: E402
 
-COMMANDS = ("store create", "fit", "add", "tune", "extract", "train")
+COMMANDS = ("store create", "fit", "add", "tune", "extract", "train", "study")
 
 
 @pytest.fixture(scope="module")
