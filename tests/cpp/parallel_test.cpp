@@ -1,5 +1,6 @@
 #include "deepvoro/core/parallel.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,7 +41,11 @@ TEST_P(ParallelFor, CoversEachIndexOnceInBlocksOfAtMostTheGrain) {
 INSTANTIATE_TEST_SUITE_P(ThreadsCountGrain, ParallelFor,
                          ::testing::Combine(::testing::Values(0U, 1U, 2U, 7U),
                                             ::testing::Values(0U, 1U, 10U, 1000U),
-                                            ::testing::Values(0U, 1U, 3U, 10U, 4096U)));
+                                            ::testing::Values(0U, 1U, 3U, 10U, 4096U)),
+                         [](const auto& tested) {
+                           return fmt::format("{}_{}_{}", std::get<0>(tested.param),
+                                              std::get<1>(tested.param), std::get<2>(tested.param));
+                         });
 
 TEST(ParallelFor, GivesConcurrentBodiesDifferentWorkers) {
   constexpr unsigned threads = 3;
