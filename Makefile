@@ -94,7 +94,7 @@ fuzz: packages-test packages-fuzz
 	cmake --preset release -DDEEPVORO_TESTS=OFF
 	cmake --build build -j $(JOBS) --target deepvoro_program
 	cmake --preset fuzz
-	cmake --build build-fuzz -j $(JOBS)
+	cmake --build build-fuzz -j $(JOBS) --target fuzz_harnesses
 	/usr/bin/python3 tests/fuzz/make_seeds.py build/bin/deepvoro build-fuzz/corpus
 	/usr/bin/python3 tests/fuzz/run.py build-fuzz $(or $(MINUTES),10)
 

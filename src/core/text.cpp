@@ -41,6 +41,8 @@ std::string lower_case(std::string text) {
 }
 
 std::string as_text_line(std::string text) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
+  if (std::ranges::all_of(text, is_plain)) return text;
   text = with_control_characters_replaced(text, [](std::string_view) { return std::string(" "); });
   using nlohmann::json;
   const std::string valid = json(text).dump(-1, ' ', false, json::error_handler_t::replace);

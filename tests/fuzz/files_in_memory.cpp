@@ -14,8 +14,9 @@
 namespace deepvoro {
 namespace {
 
-std::map<std::filesystem::path, fuzz::Bytes>& contents() {
-  static std::map<std::filesystem::path, fuzz::Bytes> files;
+// By name as text, which is compared sooner than paths are.
+std::map<std::string, fuzz::Bytes>& contents() {
+  static std::map<std::string, fuzz::Bytes> files;
   return files;
 }
 
@@ -31,17 +32,19 @@ class Folder {
     std::error_code ignored;
     std::filesystem::remove_all(name_, ignored);
   }
-  [[nodiscard]] std::filesystem::path file(const std::string& name) const {
-    std::filesystem::path path = std::filesystem::path(name_) / name;
-    if (!contents().contains(path)) {
-      std::filesystem::create_directories(path.parent_path());
-      std::ofstream made(path);
+  [[nodiscard]] const std::filesystem::path& file(const std::string& name) {
+    const auto [found, is_new] = files_.try_emplace(name);
+    if (is_new) {
+      found->second = std::filesystem::path(name_) / name;
+      std::filesystem::create_directories(found->second.parent_path());
+      std::ofstream made(found->second);
     }
-    return path;
+    return found->second;
   }
 
  private:
   std::string name_;
+  std::map<std::string, std::filesystem::path> files_;
 };
 
 }  // namespace
@@ -49,9 +52,9 @@ class Folder {
 namespace fuzz {
 
 std::filesystem::path file_with(Bytes bytes, const std::string& name) {
-  static const Folder folder;
-  std::filesystem::path path = folder.file(name);
-  contents()[path] = bytes;
+  static Folder folder;
+  const std::filesystem::path& path = folder.file(name);
+  contents()[path.native()] = bytes;
   return path;
 }
 
@@ -59,7 +62,7 @@ std::filesystem::path file_with(Bytes bytes, const std::string& name) {
 
 MappedFile::MappedFile(const std::filesystem::path& path)
     : path_(std::make_unique<const std::filesystem::path>(path)) {
-  const auto found = contents().find(path);
+  const auto found = contents().find(path.native());
   if (found == contents().end())
     throw data_error(fmt::format("{}: cannot be read", path.string()), ErrorCode::missing_file);
   bytes_ = found->second;
