@@ -105,9 +105,12 @@ class TestReadOnlyFolder:
 
 
 class TestStandardOutput:
-    def test_full(self, program, store):
+    def test_full(self, program, store, tmp_path):
+        classifier = tmp_path / "c.dv"
+        assert run([program, "fit", store, "--out", classifier]).returncode == 0
         with open("/dev/full", "w") as full:
-            for command in (["store", "info", store], ["evaluate", store, "--method", "vd", *TASK], ["--help"], ["--version"]):
+            for command in (["store", "info", store], ["evaluate", store, "--method", "vd", *TASK], ["predict", classifier, store],
+                            ["predict", classifier, store, "--json"], ["--help"], ["--version"]):
                 assert_one_line(run([program, *command], stdout=full), BAD_DATA, "standard output cannot be written")
 
     def test_closed(self, program, store, tmp_path):
