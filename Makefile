@@ -93,6 +93,7 @@ coverage: packages-coverage
 fuzz: packages-test packages-fuzz
 	cmake --preset release -DDEEPVORO_TESTS=OFF
 	cmake --build build -j $(JOBS) --target deepvoro_program
+	tests/fuzz/sanitized_libraries.sh build-fuzz
 	cmake --preset fuzz
 	cmake --build build-fuzz -j $(JOBS) --target fuzz_harnesses
 	/usr/bin/python3 tests/fuzz/make_seeds.py build/bin/deepvoro build-fuzz/corpus
@@ -174,7 +175,7 @@ packages-build:
 packages-clang:
 	@scripts/install_packages.sh clang
 packages-fuzz:
-	@scripts/install_packages.sh clang libclang-rt-14-dev
+	@scripts/install_packages.sh clang libclang-rt-14-dev dpkg-dev
 packages-test:
 	@scripts/install_packages.sh $(TEST_PACKAGES)
 packages-lint:

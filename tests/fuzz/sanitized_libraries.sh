@@ -10,9 +10,11 @@ flags="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fn
 # Undefined by the letter of the standard, meant by their authors, and without consequences.
 flags="$flags -fno-sanitize=shift,alignment,pointer-overflow,function"
 
-sed 's/^Types: deb$/Types: deb-src/' /etc/apt/sources.list.d/debian.sources > parts/source.sources
+for listed in /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources; do
+  [ ! -s $listed ] || sed -e 's/^Types: deb$/Types: deb-src/' -e 's/^deb /deb-src /' $listed > "parts/source.${listed##*.}"
+done
 from_source="-o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts=$out/parts -o Dir::State::lists=$out/lists"
-[ -d zlib-* ] || { apt-get -q $from_source update && apt-get -q $from_source source zlib libjpeg-turbo libzip; }
+[ -d libzip-*/ ] || { apt-get -q $from_source update && apt-get -q $from_source source zlib libjpeg-turbo libzip; }
 
 build() {
   name=$1 target=$2
@@ -23,6 +25,6 @@ build() {
   find "$out/build-$name" -name "lib*.a" -exec cp {} "$out" \;
 }
 # Debian's zlib lacks files that its CMakeLists.txt needs.
-(cd zlib-*/ && clang $flags -fPIC -DHAVE_UNISTD_H -D_LARGEFILE64_SOURCE=1 -c ./*.c && ar rcs "$out/libz.a" ./*.o)
+[ -f libz.a ] || (cd zlib-*/ && clang $flags -fPIC -DHAVE_UNISTD_H -D_LARGEFILE64_SOURCE=1 -c ./*.c && ar rcs "$out/libz.a" ./*.o)
 build libjpeg-turbo jpeg-static -DENABLE_SHARED=OFF -DWITH_SIMD=OFF -DWITH_TURBOJPEG=OFF -DWITH_JPEG8=OFF
 build libzip zip -DENABLE_GNUTLS=OFF -DENABLE_MBEDTLS=OFF -DENABLE_OPENSSL=OFF -DENABLE_BZIP2=OFF -DENABLE_LZMA=OFF
