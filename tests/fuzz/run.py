@@ -65,11 +65,12 @@ def main():
     harnesses = sys.argv[3:] or sorted(file.stem for file in (HERE / "harnesses").glob("*.cpp"))
     seconds = max(1, round(60 * float(sys.argv[2]) / len(harnesses)))
     sums_file = build / "executions.json"
-    sums = json.loads(sums_file.read_text()) if sums_file.exists() else {}
+    sums = {}
     failed = []
     print(f"{'harness':<16}{'executions':>14}{'a second':>10}{'in all runs':>14}")
     for harness in harnesses:
         executions, took, clean = fuzz(build, harness, seconds)
+        sums = json.loads(sums_file.read_text()) if sums_file.exists() else {}
         sums[harness] = sums.get(harness, 0) + executions
         sums_file.write_text(json.dumps(sums, indent=1))
         if not clean:
