@@ -178,6 +178,31 @@ def json_seeds():
     yield "kept_step", json.dumps({"format": "deepvoro-step", "version": 1, "key": {"seed": 0}, "value": {"a": 1}, "sha256": ""}).encode()
 
 
+def http_seeds():
+    """A request of every route, as one line of bytes after the other."""
+    tiny = picture("PNG", size=(2, 2))
+    token = "X-Deepvoro-Token: 0123456789abcdef\r\n"
+
+    def request(line, body=b"", fields=""):
+        return f"{line} HTTP/1.1\r\nHost: localhost\r\n{fields}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+    one = "0" * 16
+    for path in ("/", "/icon.svg", "/assets/x", "/api/health", "/api/metrics", "/api/openapi.json", "/api/project", "/api/classes", "/api/classes/red/pictures?from=0&count=2",
+                 f"/api/pictures/{one}", f"/api/pictures/{one}/thumbnail", "/api/check", "/api/map", "/api/classifier", "/api/project.zip", "/%zz"):
+        yield "http_request", request(f"GET {path}")
+    part = b'--b\r\nContent-Disposition: form-data; name="picture"; filename="a.png"\r\n\r\n' + tiny + b"\r\n"
+    form = "Content-Type: multipart/form-data; boundary=b\r\n"
+    for target, fields in (("predict", ""), ("classes/red/pictures", token), ("classes/a%20new%20one/pictures", token + "X-Deepvoro-Group: g\r\n")):
+        yield "http_request", request(f"POST /api/{target}", tiny, fields)
+        yield "http_request", request(f"POST /api/{target}?why=0&reject=1", 2 * part + b"--b--\r\n", fields + form)
+    yield "http_request", request("POST /api/project.zip", zipped({"pictures/red/a.png": tiny}, zipfile.ZIP_DEFLATED), token)
+    for line, body in (("POST /api/classes", b'{"name":"blue"}'), ("POST /api/classes/red/rename", b'{"to":"blue"}'), ("DELETE /api/classes/red", b""),
+                       (f"POST /api/pictures/{one}/move", b'{"to":"green"}'), (f"DELETE /api/pictures/{one}", b""), ("POST /api/undo", b""), ("POST /api/redo", b"")):
+        yield "http_request", request(line, body, token)
+    yield "http_request", b"POST /api/predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    yield "http_request", request("HEAD /api/classes", fields="Origin: http://evil.example\r\n")
+
+
 def program_seeds(program):
     """What only the program itself writes: results, a study, classifiers."""
     with tempfile.TemporaryDirectory() as name:
@@ -216,7 +241,7 @@ def main():
         sys.exit(__doc__)
     program, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
     counts = collections.Counter()
-    for seeds in (feature_seeds(), picture_seeds(), heif_seeds(), collection_seeds(), model_seeds(), json_seeds(), program_seeds(program)):
+    for seeds in (feature_seeds(), picture_seeds(), heif_seeds(), collection_seeds(), model_seeds(), json_seeds(), http_seeds(), program_seeds(program)):
         for harness, data in seeds:
             folder = out / harness
             folder.mkdir(parents=True, exist_ok=True)

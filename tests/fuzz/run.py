@@ -19,6 +19,7 @@ HERE = Path(__file__).resolve().parent
 LONGEST_SECONDS, MOST_MEGABYTES = 10, 2048
 LONGEST_INPUT = 4096
 DICTIONARIES = {
+    "http": ["http_request"],
     "npy": ["npy", "store_rows"],
     "archive": ["npz", "archive", "tfjs"],
     "pickle": ["pickle"],
