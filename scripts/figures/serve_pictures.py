@@ -15,19 +15,6 @@ WIDTH, HEIGHT = 1360, 860
 SETTLED = "[...document.images].every((i) => i.complete) && document.querySelector('.check-words strong')"
 
 
-def teach(page, name, drawing, count):
-    for k in range(count):
-        page.draw(drawing(k))
-        page.until("document.querySelector('.bars li')")
-        if k == 0:
-            page.press("/")
-            page.type(name)
-            page.press("Enter")
-        else:
-            page.click(page.card(name, ".teach-this"))
-        page.until(f"document.querySelector('.card[data-key={name}] .count')?.textContent === '{k + 1}'")
-
-
 def take(page, file, selector=None):
     page.until(SETTLED)
     file.write_bytes(page.picture(selector, height=None if selector else page.run("innerHeight")))
@@ -37,8 +24,8 @@ def main(program, folder):
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as data, Serving(program, data=data) as server, ServedPage() as page:
         page.visit(server.url, WIDTH, HEIGHT)
-        teach(page, "face", face, 3)
-        teach(page, "house", house, 3)
+        page.teach_drawings("face", face, 3)
+        page.teach_drawings("house", house, 3)
         page.press("x")
         page.draw(face(1.5))
         page.until_answer("face")

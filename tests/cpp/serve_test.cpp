@@ -153,6 +153,7 @@ TEST_F(ServeTest, KeepsItsLimits) {
                 "\r\n0\r\n\r\n")
                 .status,
             413);
+  EXPECT_EQ(ask(head + "Transfer-Encoding: chunked\r\n\r\nnonsense\r\n").status, 400);
   EXPECT_EQ(ask("nonsense\r\n\r\n").status, 400);
   EXPECT_EQ(ask("GET /%zz HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 400);
   EXPECT_EQ(ask(request("GET /api/classes")).status, 200);

@@ -87,6 +87,19 @@ class ServedPage(Browser):
                 self.mouse("mouseMoved", *place, 1)
             self.mouse("mouseReleased", *places[-1])
 
+    def teach_drawings(self, name, drawing, count):
+        """Draws and teaches as a visitor would: the first one by a new name, the others by the button of its card."""
+        for k in range(count):
+            self.draw(drawing(k))
+            self.until("document.querySelector('.bars li') && !document.querySelector('.teach-this:disabled')")
+            if k == 0:
+                self.click("#new-class")
+                self.type(name)
+                self.press("Enter")
+            else:
+                self.click(self.card(name, ".teach-this"))
+            self.until(f"document.querySelector({json.dumps(self.card(name, '.count'))})?.textContent === '{k + 1}'")
+
     def drop(self, selector, *paths):
         x, y = self.middle(selector)
         data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}

@@ -42,23 +42,9 @@ def page(browser, server):
     assert browser.messages == []
 
 
-def teach_drawings(page, counts):
-    """Draws each class and names it, as a visitor would: the first one by a new name, then into its card."""
-    for name, count in counts.items():
-        for k in range(count):
-            page.draw(DRAWINGS[name](k))
-            page.until("document.querySelector('.bars li') && !document.querySelector('.teach-this:disabled')")
-            if k == 0:
-                page.click("#new-class")
-                page.type(name)
-                page.press("Enter")
-            else:
-                page.click(page.card(name, ".teach-this"))
-            page.until(f"[...document.querySelectorAll('.card:not(.new)')].some((c) => c.dataset.key === '{name}' && c.querySelector('.count').textContent === '{k + 1}')")
-
-
 def test_draws_three_classes_and_is_understood(page):
-    teach_drawings(page, {name: 3 for name in DRAWINGS})
+    for name, drawing in DRAWINGS.items():
+        page.teach_drawings(name, drawing, 3)
     for name, drawing in DRAWINGS.items():
         page.press("x")
         page.draw(drawing(1.5))
@@ -294,7 +280,7 @@ def keep(page, tmp_path):
 
 
 def test_what_is_exported_answers_as_the_page_did(page, keep, folders, deepvoro, tmp_path, monkeypatch):
-    teach_drawings(page, {"face": 1})
+    page.teach_drawings("face", face, 1)
     page.drop(page.card("face"), *(folders / "camel").glob("?.png"))
     page.until_classes(butterfly=5, coffee_cup=5, clock=5, face=5)
     queries = tmp_path / "queries"

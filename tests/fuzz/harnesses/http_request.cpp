@@ -71,6 +71,7 @@ bool read_request(serve::ParsedRequest& request, Bytes bytes,
                   const serve::Application& application) {
   boost::asio::const_buffer rest(bytes.data(), bytes.size());
   const auto put = [&] {
+    if (rest.size() == 0) return false;
     error_code error;
     rest += request.parser().put(rest, error);
     if (error) (void)request.refusal_of(error);
