@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/json_difference.hpp"
 #include "deepvoro/core/error.hpp"
@@ -69,7 +70,7 @@ void CompletePieces::add(const fs::path& file) {
   const PieceFile piece(file);
   const auto& [work, number, facts] = piece.manifest();
   if (files_.empty()) {
-    files_.resize(pieces_of(work, file));
+    count_ = pieces_of(work, file);
     work_ = work;
   }
   if (work != work_)
@@ -77,30 +78,27 @@ void CompletePieces::add(const fs::path& file) {
         fmt::format("{}: is a piece of other work than the first ({}); remove the pieces of one of "
                     "the two",
                     file.string(), first_difference(work, work_)));
-  if (number >= files_.size()) piece.refuse_as_damaged();
-  if (!files_[number].empty())
+  if (number >= count_) piece.refuse_as_damaged();
+  const auto [earlier, is_new] = files_.try_emplace(number, file);
+  if (!is_new)
     throw data_error(fmt::format("{} and {} are both piece {}; remove one of them",
-                                 files_[number].string(), file.string(), number));
-  files_[number] = file;
+                                 earlier->second.string(), file.string(), number));
 }
 
 void CompletePieces::refuse_gaps() const {
   std::vector<PieceRange> gaps;
-  std::size_t missing = 0;
-  for (std::size_t number = 0; number < files_.size(); ++number) {
-    if (!files_[number].empty()) continue;
-    ++missing;
-    if (!gaps.empty() && gaps.back().end == number)
-      ++gaps.back().end;
-    else
-      gaps.push_back({number, number + 1});
+  std::size_t next = 0;
+  for (const auto& [number, file] : files_) {
+    if (number > next) gaps.push_back({next, number});
+    next = number + 1;
   }
+  if (next < count_) gaps.push_back({next, count_});
   if (gaps.empty()) return;
-  const auto there = std::ranges::find_if(files_, [](const auto& file) { return !file.empty(); });
   throw data_error(
       fmt::format("{}: {} of {} pieces are missing: {}; run the shards again, which make what is "
                   "missing",
-                  there->parent_path().string(), missing, files_.size(), ranges_text(gaps)));
+                  files_.begin()->second.parent_path().string(), count_ - files_.size(), count_,
+                  ranges_text(gaps)));
 }
 
 }  // namespace deepvoro

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <vector>
 
 #include "shard/piece.hpp"
 
@@ -20,16 +20,17 @@ class CompletePieces {
   [[nodiscard]] const nlohmann::json& work() const { return work_; }
   [[nodiscard]] std::size_t size() const { return files_.size(); }
   [[nodiscard]] const std::filesystem::path& file(std::size_t number) const {
-    return files_[number];
+    return files_.at(number);
   }
-  [[nodiscard]] PieceFile open(std::size_t number) const { return PieceFile(files_[number]); }
+  [[nodiscard]] PieceFile open(std::size_t number) const { return PieceFile(file(number)); }
 
  private:
   void add(const std::filesystem::path& file);
   void refuse_gaps() const;
 
   nlohmann::json work_;
-  std::vector<std::filesystem::path> files_;  // by number; empty: missing
+  std::size_t count_ = 0;  // which a file says, so room is only made for those that are there
+  std::map<std::size_t, std::filesystem::path> files_;  // by number
 };
 
 }  // namespace deepvoro

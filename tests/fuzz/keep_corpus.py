@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-MOST_BYTES, MOST_INPUTS = 40_000, 150  # of a harness, before they are packed
+MOST_BYTES, MOST_INPUTS = 60_000, 200  # of a harness, before they are packed
 LEAKING = {"heif"}  # a library loses memory on damaged files, which the tests would report
 
 

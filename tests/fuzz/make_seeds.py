@@ -7,6 +7,7 @@ import collections
 import io
 import json
 import pickle
+import re
 import struct
 import subprocess
 import sys
@@ -204,7 +205,7 @@ def http_seeds():
 
 
 def program_seeds(program):
-    """What only the program itself writes: results, a study, classifiers."""
+    """What only the program itself writes: results, pieces of them, a study, classifiers."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
 
@@ -222,6 +223,11 @@ def program_seeds(program):
         for file in ("result.json", "one.json"):
             yield "results", (folder / file).read_bytes()
             yield "report_input", (folder / file).read_bytes()
+        run("evaluate", folder / "store", "--method", "vd", *task, "--shard", "0/1", "--out", folder / "pieces")
+        for file in (folder / "pieces").iterdir():
+            piece = file.read_bytes().replace(bytes(folder), b"folder")
+            yield "piece", piece
+        yield "piece", re.sub(rb'"pieces":\d+', b'"pieces":100000000', piece)
         run("study", "surrogate-grid", folder / "store", *task, "--out", folder / "study")
         for file in sorted((folder / "study").glob("*.json")):
             yield "report_input", file.read_bytes()

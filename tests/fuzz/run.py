@@ -25,7 +25,7 @@ DICTIONARIES = {
     "pickle": ["pickle"],
     "pictures": ["jpeg", "png", "gif", "tiff", "webp", "heif", "bmp", "exif"],
     "json": ["json", "pool", "store", "results", "report_input", "list_json", "safetensors", "model", "classifier", "statistics",
-             "checkpoint", "kept_step", "tfjs_model", "onnx_about", "class_names"],
+             "checkpoint", "kept_step", "piece", "tfjs_model", "onnx_about", "class_names"],
 }
 
 

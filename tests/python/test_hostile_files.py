@@ -1,4 +1,5 @@
 """Files that are made to harm, or that change or vanish under a running command, end in one line and exit code 3."""
+import hashlib
 import io
 import json
 import os
@@ -116,6 +117,18 @@ class TestGrowth:
                 member.size = self.ZEROS // 3
                 out.addfile(member, open("/dev/zero", "rb"))
         assert_refused(deepvoro("fit", tmp_path / "x.tar.gz", "--out", tmp_path / "c.dv"), "x.tar.gz", "unpack into more than", "--trust-files")
+
+
+    def test_pieces_of_an_evaluation(self, program, tmp_path):
+        """One that says to be the first of 10^8: room for the names of all would be gigabytes."""
+        text = lambda line: json.dumps(line, sort_keys=True, separators=(",", ":"))  # noqa: E731
+        line = {"format": "deepvoro-piece", "version": 1, "work": {"pieces": 10**8}, "piece": 0, "facts": {}, "bytes": 0,
+                "sha256": hashlib.sha256(b"").hexdigest()}
+        line["manifest_sha256"] = hashlib.sha256(text(line).encode()).hexdigest()
+        (tmp_path / "piece-000000").write_text(text(line) + "\n")
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))  # noqa: E731
+        process = subprocess.run([program, "merge", tmp_path, "--json", tmp_path / "result.json"], capture_output=True, text=True, preexec_fn=limit)
+        assert_refused(process, tmp_path, "99999999 of 100000000 pieces are missing")
 
 
 def test_names_that_command_a_terminal(program, tmp_path):
