@@ -99,6 +99,12 @@ def test_tables_fit_a_wide_screen(opened):
                          .map((e) => e.closest(".block").id)""") == []
 
 
+def test_first_numbers_of_a_table_are_in_sight(opened):
+    assert opened.run("""[...document.querySelectorAll("main .table .scroll")].filter((e) => { const box = e.getBoundingClientRect();
+        return [...e.querySelectorAll("tr")].some((row) => row.children[1] && row.children[1].getBoundingClientRect().right > box.right + 1); })
+        .map((e) => e.closest(".block").id)""") == []
+
+
 def test_words_are_explained(opened):
     assert not opened.run("document.querySelector('.words dl').checkVisibility()")
     opened.run("document.querySelector('.words summary').click()")
