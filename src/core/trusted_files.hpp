@@ -10,15 +10,15 @@ namespace deepvoro {
 // these lives, every file is trusted, whichever thread reads it.
 class TrustInAllFiles {
  public:
-  TrustInAllFiles() { ++alive_; }
+  TrustInAllFiles() { ++alive; }
   TrustInAllFiles(const TrustInAllFiles&) = delete;
   TrustInAllFiles& operator=(const TrustInAllFiles&) = delete;
-  ~TrustInAllFiles() { --alive_; }
+  ~TrustInAllFiles() { --alive; }
 
-  [[nodiscard]] static bool is_given() { return alive_ > 0; }
+  [[nodiscard]] static bool is_given() { return alive > 0; }
 
  private:
-  inline static std::atomic<int> alive_{0};
+  inline static std::atomic<int> alive{0};
 };
 
 inline constexpr const char* kHowToTrust = "if you know where it comes from, add `trust_files`";
