@@ -8,6 +8,7 @@
 #include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/backbone/embedder.hpp"
 #include "deepvoro/backbone/extraction.hpp"
+#include "deepvoro/backbone/extraction_shards.hpp"
 #include "deepvoro/backbone/install.hpp"
 #include "deepvoro/backbone/model.hpp"
 #include "deepvoro/backbone/onnx.hpp"

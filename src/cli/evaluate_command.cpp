@@ -277,7 +277,8 @@ void add_evaluate_command(CLI::App& program) {
          "run there")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
-  add_shard_options(*app, command->shard, command->out);
+  add_shard_option(*app, command->shard);
+  app->add_option("--out", command->out, "with --shard: folder of the pieces of all shares");
   app->add_option("--json", command->json, "write the result to this file");
   app->add_option("--scores", command->scores,
                   "write the influence of every class on every query to this .npy file");

@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/text.hpp"
 #include "deepvoro/backbone/extraction.hpp"
+#include "deepvoro/backbone/extraction_shards.hpp"
 #include "deepvoro/backbone/registry.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
@@ -15,6 +17,7 @@
 #include "flag_text.hpp"
 #include "onnxruntime_option.hpp"
 #include "progress_bar.hpp"
+#include "shard_options.hpp"
 #include "stopped_note.hpp"
 
 namespace deepvoro {
@@ -30,18 +33,30 @@ stopped; with further --views it adds them. A store never mixes models, sizes or
 Examples:
   deepvoro extract pictures --model model.safetensors --views 64 --out features
   deepvoro extract birds/novel --split novel --model model.safetensors --views s84_r0_f0,s84_r0_f1 --out features
-  deepvoro extract pictures --model dino.ts --size 224 --views 8 --out features --skip-bad)";
+  deepvoro extract pictures --model dino.ts --size 224 --views 8 --out features --skip-bad
+  deepvoro extract pictures --model model.safetensors --views 64 --shard 0/8 --out pieces)";
 
 struct ExtractCommand {
   std::string model;
   std::string views = "64";
   std::string size_rule = "release";
+  std::string shard;
   std::optional<std::size_t> size;
   ComputeOptions compute;
   Extraction request;
 
   void run();
+
+ private:
+  void run_whole(Backbone& backbone) const;
+  void run_share(Backbone& backbone) const;
 };
+
+void print_remarks(const std::vector<std::string>& notes, const std::vector<std::string>& skipped) {
+  for (const std::string& noticed : notes) fmt::print(stderr, "note: {}\n", with_flags(noticed));
+  for (const std::string& picture : skipped)
+    fmt::print(stderr, "skipped {}\n", with_flags(picture));
+}
 
 void ExtractCommand::run() {
   check_number_of_views(views);
@@ -54,7 +69,23 @@ void ExtractCommand::run() {
   request.model = backbone_file(model);
   const std::unique_ptr<Backbone> backbone = open_network(request.model, compute);
   request.views = parse_views(views, request.size_rule, size.value_or(backbone->input_size()));
+  request.device = compute.device;
+  if (shard.empty())
+    run_whole(*backbone);
+  else
+    run_share(*backbone);
+}
 
+void ExtractCommand::run_share(Backbone& backbone) const {
+  const Share share = share_named(shard);
+  std::optional<ProgressBar> bar(fmt::format("share {} of {}", share.index, share.count));
+  const ExtractedShare done = extract_share(request, backbone, share, bar->callback());
+  bar.reset();
+  print_remarks(done.notes, done.skipped);
+  print_share(share, done.report, request.out.string());
+}
+
+void ExtractCommand::run_whole(Backbone& backbone) const {
   std::optional<ProgressBar> bar("extract");
   ExtractionProgress progress;
   if (const Progress show = bar->callback())
@@ -63,19 +94,16 @@ void ExtractCommand::run() {
       show(fraction);
     };
   std::optional<StoppedNote> note((request.out / "store.json").string());
-  const ExtractionResult result = extract(request, *backbone, progress);
+  const ExtractionResult result = extract(request, backbone, progress);
   note.reset();
   bar.reset();
 
-  for (const std::string& noticed : result.notes)
-    fmt::print(stderr, "note: {}\n", with_flags(noticed));
-  for (const std::string& skipped : result.skipped)
-    fmt::print(stderr, "skipped {}\n", with_flags(skipped));
+  print_remarks(result.notes, result.skipped);
   if (result.views_before > 0)
     fmt::print(stderr, "{} of {} views already existed\n", result.views_before,
                request.views.size());
   fmt::print("{}: {} of {} dimensions added", request.out.string(),
-             counted(result.views_made, "view"), backbone->dim());
+             counted(result.views_made, "view"), backbone.dim());
   if (result.pictures > 0)
     fmt::print(", {} in {:.1f} s, {:.0f} pictures/s", counted(result.pictures, "picture"),
                result.seconds, result.pictures_per_second);
@@ -99,6 +127,7 @@ void add_extract_command(CLI::App& program) {
                   "module (.ts, .pt, .pth)")
       ->required();
   app->add_option("--out", request.out, "feature store to create or to continue")->required();
+  add_shard_option(*app, command->shard);
   app->add_option("--views", command->views,
                   "64 (all), 16 (sizes and flips), 8 (turns and flips of one size), 4 (flips of "
                   "two close sizes), 1, or names separated by commas")

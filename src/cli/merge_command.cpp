@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "core/files.hpp"
+#include "core/text.hpp"
+#include "deepvoro/backbone/extraction_shards.hpp"
+#include "deepvoro/core/error.hpp"
 #include "deepvoro/study/evaluation_shards.hpp"
 #include "episode_options.hpp"
 #include "estimate_text.hpp"
@@ -17,27 +20,50 @@ namespace deepvoro {
 namespace {
 
 constexpr const char* kMergeFooter = R"(
-Puts together what 'deepvoro evaluate --shard' left in a folder, or in several from machines that
-share none. The result is that of one process, byte for byte, but for the times, which are added up.
-What is missing, there twice or made with other settings is refused. Run it where the shards ran: it
-looks into the feature store.
+Puts together what 'deepvoro evaluate --shard' or 'deepvoro extract --shard' left in a folder, or in
+several from machines that share none. The result is that of one process, byte for byte, but for the
+times of an evaluation, which are added up. What is missing, there twice or made with other settings
+is refused. Results of evaluate go to --json, and it must run where the shards ran, as it looks into
+the feature store; the store of extract goes to --out.
 
 Examples:
   for i in 0 1 2 3; do
     deepvoro evaluate data/quickdraw --method vd,deepvoro --shard $i/4 --out pieces &
   done; wait
   deepvoro merge pieces --json result.json
-  deepvoro merge from_node1 from_node2 --json result.json)";
+  deepvoro merge from_node1 from_node2 --json result.json
+  deepvoro merge extracted --out features)";
 
 struct MergeCommand {
   std::vector<std::filesystem::path> folders;
   std::string json;
+  std::string out;
   unsigned threads = 1;
 
   void run() const;
+
+ private:
+  void merge_results() const;
+  void merge_store() const;
 };
 
 void MergeCommand::run() const {
+  const std::string command = command_of_pieces(folders);
+  const bool is_evaluation = command == "evaluate";
+  if (!is_evaluation && command != "extract")
+    throw data_error(fmt::format("{}: holds pieces of '{}', which this version cannot merge",
+                                 folders.front().string(), command));
+  if ((is_evaluation ? json : out).empty() || !(is_evaluation ? out : json).empty())
+    throw usage_error(fmt::format("{}: holds pieces of '{}', which are merged with {}",
+                                  folders.front().string(), command,
+                                  is_evaluation ? "--json FILE" : "--out STORE"));
+  if (is_evaluation)
+    merge_results();
+  else
+    merge_store();
+}
+
+void MergeCommand::merge_results() const {
   AtomicFile file(json);  // shows early whether it can be written
   const MergedEvaluations merged = merge_evaluations(folders, threads);
   file.write(results_json(merged.results, merged.store_path, merged.store_sha256));
@@ -47,6 +73,12 @@ void MergeCommand::run() const {
                            result.request.plan.shape.shots, with_interval(result.accuracy)));
 }
 
+void MergeCommand::merge_store() const {
+  const MergedExtraction merged = merge_extraction(folders, out);
+  print_line(fmt::format("{}: {} in {} of {} dimensions", out, counted(merged.pictures, "picture"),
+                         counted(merged.views, "view"), merged.dim));
+}
+
 }  // namespace
 
 void add_merge_command(CLI::App& program) {
@@ -54,7 +86,8 @@ void add_merge_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("merge", "put together what shards of a command made");
   app->footer(kMergeFooter);
   app->add_option("DIR", command->folders, "folders of pieces, as given to --out")->required();
-  app->add_option("--json", command->json, "write the result to this file")->required();
+  app->add_option("--json", command->json, "write the results of evaluate to this file");
+  app->add_option("--out", command->out, "feature store to create, of extract");
   add_threads_option(*app, command->threads);
   app->callback([command] { command->run(); });
 }

@@ -6,13 +6,10 @@
 
 namespace deepvoro {
 
-void add_shard_options(CLI::App& app, std::string& shard, std::string& folder) {
+void add_shard_option(CLI::App& app, std::string& shard) {
   app.add_option("--shard", shard,
-                 "do one of several shares of the work, 0/8 to 7/8, for 'deepvoro merge'; auto: "
-                 "that of a Slurm array task or an MPI rank");
-  app.add_option("--out", folder,
-                 "with --shard: folder of the pieces, which all shares have in "
-                 "common");
+                 "do one of several shares of the work, 0/8 to 7/8, and leave pieces in the folder "
+                 "--out for 'deepvoro merge'; auto: that of a Slurm array task or an MPI rank");
 }
 
 void print_share(const Share& share, const ShareReport& report, const std::string& folder) {

@@ -7,8 +7,7 @@
 
 namespace deepvoro {
 
-// --shard and the folder of its pieces.
-void add_shard_options(CLI::App& app, std::string& shard, std::string& folder);
+void add_shard_option(CLI::App& app, std::string& shard);
 
 void print_share(const Share& share, const ShareReport& report, const std::string& folder);
 

@@ -173,12 +173,17 @@ std::size_t PictureCollection::stored_size(std::size_t i) const {
 }
 
 std::string PictureCollection::sha256() const {
-  std::vector<std::string> lines(size());
-  parallel_for(available_threads(), size(), 16, [&](std::size_t begin, std::size_t end, unsigned) {
-    for (std::size_t i = begin; i < end; ++i)
-      lines[i] = sha256_line_of(*source_, source_->pictures[i]);
-  });
-  return sha256_hex(std::accumulate(lines.begin(), lines.end(), std::string()));
+  return sha256_hex(sha256_lines(0, size()));
+}
+
+std::string PictureCollection::sha256_lines(std::size_t begin, std::size_t end) const {
+  std::vector<std::string> lines(end - begin);
+  parallel_for(available_threads(), lines.size(), 16,
+               [&](std::size_t first, std::size_t last, unsigned) {
+                 for (std::size_t i = first; i < last; ++i)
+                   lines[i] = sha256_line_of(*source_, source_->pictures.at(begin + i));
+               });
+  return std::accumulate(lines.begin(), lines.end(), std::string());
 }
 
 }  // namespace deepvoro

@@ -41,9 +41,11 @@ class PictureCollection {
   // What a person may not have meant: folders that count as one class, pictures that are not used.
   [[nodiscard]] std::vector<std::string> notes() const;
 
-  // That of one line "<SHA-256 of the picture>  <class>/<file>" a picture, in order. A picture that
-  // cannot be read has "unreadable" in place of its hash.
+  // That of the lines of all pictures.
   [[nodiscard]] std::string sha256() const;
+  // One line "<SHA-256 of the picture>  <class>/<file>" a picture, from `begin` to before `end`. A
+  // picture that cannot be read has "unreadable" in place of its hash.
+  [[nodiscard]] std::string sha256_lines(std::size_t begin, std::size_t end) const;
 
  private:
   explicit PictureCollection(std::shared_ptr<const PictureSource> source);

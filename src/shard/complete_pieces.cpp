@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/json_difference.hpp"
 #include "deepvoro/core/error.hpp"
+#include "deepvoro/shard/share.hpp"
+#include "features/json_fields.hpp"
 #include "shard/piece_folder.hpp"
 
 namespace deepvoro {
@@ -55,14 +56,26 @@ std::string ranges_text(const std::vector<PieceRange>& ranges) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+[[noreturn]] void refuse_no_pieces(std::span<const fs::path> folders) {
+  throw data_error(fmt::format("{}: holds no pieces; make them with `shard`",
+                               folders.empty() ? "" : folders.front().string()));
+}
+
 }  // namespace
 
-CompletePieces::CompletePieces(std::span<const fs::path> folders) {
+std::string command_of_pieces(std::span<const fs::path> folders) {
+  for (const fs::path& folder : folders)
+    for (const fs::path& file : piece_files(folder))
+      return JsonFields(PieceFile(file).manifest().work, file.string()).text("command");
+  refuse_no_pieces(folders);
+}
+
+CompletePieces::CompletePieces(std::span<const fs::path> folders, std::string_view command) {
   for (const fs::path& folder : folders)
     for (const fs::path& file : piece_files(folder)) add(file);
-  if (files_.empty())
-    throw data_error(fmt::format("{}: holds no pieces; make them with `shard`",
-                                 folders.empty() ? "" : folders.front().string()));
+  if (files_.empty()) refuse_no_pieces(folders);
+  const JsonFields work(work_, files_.begin()->second.string());
+  if (work.text("command") != command) work.fail("command", fmt::format("is not {}", command));
   refuse_gaps();
 }
 
@@ -77,7 +90,7 @@ void CompletePieces::add(const fs::path& file) {
     throw data_error(
         fmt::format("{}: is a piece of other work than the first ({}); remove the pieces of one of "
                     "the two",
-                    file.string(), first_difference(work, work_)));
+                    file.string(), difference_of_works(work, work_)));
   if (number >= count_) piece.refuse_as_damaged();
   const auto [earlier, is_new] = files_.try_emplace(number, file);
   if (!is_new)

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string_view>
 
 #include "shard/piece.hpp"
 
@@ -15,7 +16,8 @@ namespace deepvoro {
 // in them.
 class CompletePieces {
  public:
-  explicit CompletePieces(std::span<const std::filesystem::path> folders);
+  // Pieces of another command are other work.
+  CompletePieces(std::span<const std::filesystem::path> folders, std::string_view command);
 
   [[nodiscard]] const nlohmann::json& work() const { return work_; }
   [[nodiscard]] std::size_t size() const { return files_.size(); }

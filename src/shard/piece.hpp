@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
 
 #include "core/files.hpp"
 
@@ -18,6 +19,9 @@ struct PieceManifest {
   // Of this piece alone.
   nlohmann::json facts = nlohmann::json::object();
 };
+
+// The first setting in which two works differ. How many pieces there are follows from the others.
+[[nodiscard]] std::string difference_of_works(nlohmann::json theirs, nlohmann::json ours);
 
 void write_piece(const std::filesystem::path& file, const PieceManifest& manifest,
                  std::span<const std::byte> content);

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/json_difference.hpp"
 #include "deepvoro/core/error.hpp"
 #include "shard/piece.hpp"
 
@@ -50,7 +49,7 @@ bool PieceFolder::has(std::size_t number) const {
     if (manifest.work != work_)
       throw data_error(
           fmt::format("{}: is a piece of other work ({}); finish that, or choose another `out`",
-                      file.string(), first_difference(manifest.work, work_)));
+                      file.string(), difference_of_works(manifest.work, work_)));
     (void)piece.content();
     return manifest.number == number;
   } catch (const Error& error) {

@@ -45,7 +45,7 @@ json work_of(const FeatureStore& store, std::span<const Evaluation> requests) {
   }
   return {{"command", "evaluate"},
           {"program", {{"version", version()}, {"commit", commit()}}},
-          {"store", {{"sha256", store.sha256(requests.front().threads)}}},
+          {"store", store.sha256(requests.front().threads)},
           {"evaluations", std::move(evaluations)},
           {"pieces", pieces}};
 }

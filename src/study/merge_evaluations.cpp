@@ -27,7 +27,7 @@ FeatureStore store_of_pieces(const CompletePieces& pieces, unsigned threads) {
   const PieceFile first = pieces.open(0);
   const std::string file = pieces.file(0).string();
   FeatureStore store(JsonFields(first.manifest().facts, file).text("store"));
-  if (store.sha256(threads) != JsonFields(pieces.work(), file).object("store").text("sha256"))
+  if (store.sha256(threads) != JsonFields(pieces.work(), file).text("store"))
     throw data_error(
         fmt::format("{}: is no longer the store that the pieces in {} came from; run the shards "
                     "again with another `out`",
@@ -117,13 +117,11 @@ class EvaluationMerge {
 
 MergedEvaluations merge_evaluations(std::span<const std::filesystem::path> folders,
                                     unsigned threads) {
-  const CompletePieces pieces(folders);
+  const CompletePieces pieces(folders, "evaluate");
   const JsonFields work(pieces.work(), pieces.file(0).string());
-  if (work.text("command") != "evaluate") work.fail("command", "is not evaluate");
   const FeatureStore store = store_of_pieces(pieces, threads);
-  MergedEvaluations merged{.results = {},
-                           .store_path = store.folder().string(),
-                           .store_sha256 = work.object("store").text("sha256")};
+  MergedEvaluations merged{
+      .results = {}, .store_path = store.folder().string(), .store_sha256 = work.text("store")};
   std::size_t first_piece = 0;
   for (const json& settings : work.list("evaluations")) {
     EvaluationMerge merge(pieces, store, settings, first_piece);

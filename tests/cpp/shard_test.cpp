@@ -60,25 +60,28 @@ TEST(EvaluationBlocks, HaveEveryEpisodeOnce) {
 
 TEST(PieceFolder, KnowsWhatIsMissing) {
   const TemporaryFolder folder;
-  const PieceFolder pieces(folder.path(), {{"pieces", 6}});
+  const PieceFolder pieces(folder.path(), {{"pieces", 6}, {"seed", 0}});
   for (const std::size_t there : {1U, 4U}) pieces.write(there, json::object(), bytes("content"));
   EXPECT_EQ(pieces.missing({0, 6}), (std::vector<PieceRange>{{0, 1}, {2, 4}, {5, 6}}));
   EXPECT_EQ(pieces.missing({4, 5}), std::vector<PieceRange>());
-  const PieceFolder others(folder.path(), {{"pieces", 5}});
-  expect_error(ErrorKind::data, {"piece-000001", "pieces 6, not 5"}, [&] { (void)others.has(1); });
+  const PieceFolder others(folder.path(), {{"pieces", 5}, {"seed", 1}});
+  expect_error(ErrorKind::data, {"piece-000001", "seed 0, not 1"}, [&] { (void)others.has(1); });
 }
 
 TEST(CompletePieces, HaveWhatWasWritten) {
   const TemporaryFolder folder;
-  const json work = {{"pieces", 3}, {"what", "a test"}};
+  const json work = {{"command", "try"}, {"pieces", 3}};
   const PieceFolder pieces(folder.path(), work);
   const std::vector<std::filesystem::path> folders{folder.path()};
-  expect_error(ErrorKind::data, {"holds no pieces"}, [&] { CompletePieces all(folders); });
+  expect_error(ErrorKind::data, {"holds no pieces"}, [&] { CompletePieces all(folders, "try"); });
   pieces.write(2, {{"fact", 2}}, bytes("two\n2"));
-  expect_error(ErrorKind::data, {"2 of 3", "0-1"}, [&] { CompletePieces all(folders); });
+  expect_error(ErrorKind::data, {"2 of 3", "0-1"}, [&] { CompletePieces all(folders, "try"); });
   pieces.write(0, {{"fact", 0}}, {});
   pieces.write(1, {{"fact", 1}}, bytes("one"));
-  const CompletePieces all(folders);
+  const CompletePieces all(folders, "try");
+  expect_error(ErrorKind::data, {"piece-000000", "command", "is not evaluate"},
+               [&] { CompletePieces other(folders, "evaluate"); });
+  EXPECT_EQ(command_of_pieces(folders), "try");
   ASSERT_EQ(all.size(), 3U);
   EXPECT_EQ(all.work(), work);
   const std::vector<std::string> expected{"", "one", "two\n2"};

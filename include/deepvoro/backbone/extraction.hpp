@@ -21,6 +21,7 @@ struct Extraction {
   std::vector<View> views;
   SizeRule size_rule = SizeRule::release;
   std::string split = {};  // of the one collection, or the only one to take; empty: novel, or all
+  std::string device = "cpu";  // that the network is on; features of others may round otherwise
   std::size_t batch = 64;
   unsigned threads = 1;
   bool skip_bad = false;  // leave out pictures that cannot be read

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
+#include <span>
 #include <string>
 
 #include "deepvoro/core/export.hpp"
@@ -24,5 +26,10 @@ struct ShareReport {
   std::size_t pieces = 0;  // of the share
   std::size_t made = 0;    // the others had been there
 };
+
+// The command whose pieces are in some folders, by the first that is found; a data error where
+// there is none.
+[[nodiscard]] DEEPVORO_API std::string command_of_pieces(
+    std::span<const std::filesystem::path> folders);
 
 }  // namespace deepvoro

@@ -42,7 +42,7 @@ const Harness piece_harness("piece", [](Bytes bytes) {
   if (work.is_object())
     for (const json& settings : work.value("evaluations", json()))
       (void)request_of(settings, "piece");
-  (void)CompletePieces(std::array{file.parent_path()});
+  (void)CompletePieces(std::array{file.parent_path()}, "evaluate");
 });
 
 }  // namespace
