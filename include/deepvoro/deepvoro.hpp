@@ -69,3 +69,4 @@
 #include "deepvoro/study/seen_classes.hpp"
 #include "deepvoro/study/series.hpp"
 #include "deepvoro/study/tune.hpp"
+#include "deepvoro/study/tuning_shards.hpp"

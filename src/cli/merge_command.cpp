@@ -12,6 +12,7 @@
 #include "deepvoro/backbone/extraction_shards.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/study/evaluation_shards.hpp"
+#include "deepvoro/study/tuning_shards.hpp"
 #include "episode_options.hpp"
 #include "estimate_text.hpp"
 #include "print_line.hpp"
@@ -20,11 +21,12 @@ namespace deepvoro {
 namespace {
 
 constexpr const char* kMergeFooter = R"(
-Puts together what 'deepvoro evaluate --shard' or 'deepvoro extract --shard' left in a folder, or in
-several from machines that share none. The result is that of one process, byte for byte, but for the
-times of an evaluation, which are added up. What is missing, there twice or made with other settings
-is refused. Results of evaluate go to --json, and it must run where the shards ran, as it looks into
-the feature store; the store of extract goes to --out.
+Puts together what evaluate, tune, extract or study with --shard left in a folder, or in several from
+machines that share none. The result is that of one process, byte for byte, but for the times of an
+evaluation, which are added up. What is missing, there twice or made with other settings is refused.
+Results of evaluate go to --json; the pool of tune, the store of extract and the folder of study to
+--out. Pieces are merged where their shards ran, as that looks into the feature store; those of
+extract anywhere.
 
 Examples:
   for i in 0 1 2 3; do
@@ -44,23 +46,27 @@ struct MergeCommand {
 
  private:
   void merge_results() const;
+  void merge_pool() const;
   void merge_store() const;
 };
 
 void MergeCommand::run() const {
   const std::string command = command_of_pieces(folders);
-  const bool is_evaluation = command == "evaluate";
-  if (!is_evaluation && command != "extract")
+  const std::string& wanted = command == "evaluate" ? json : out;
+  const std::string& unwanted = command == "evaluate" ? out : json;
+  if (wanted.empty() || !unwanted.empty())
+    throw usage_error(fmt::format("{}: holds pieces of '{}', which are merged with --{}",
+                                  folders.front().string(), command,
+                                  &wanted == &json ? "json" : "out"));
+  if (command == "evaluate")
+    merge_results();
+  else if (command == "extract")
+    merge_store();
+  else if (command == "tune")
+    merge_pool();
+  else
     throw data_error(fmt::format("{}: holds pieces of '{}', which this version cannot merge",
                                  folders.front().string(), command));
-  if ((is_evaluation ? json : out).empty() || !(is_evaluation ? out : json).empty())
-    throw usage_error(fmt::format("{}: holds pieces of '{}', which are merged with {}",
-                                  folders.front().string(), command,
-                                  is_evaluation ? "--json FILE" : "--out STORE"));
-  if (is_evaluation)
-    merge_results();
-  else
-    merge_store();
 }
 
 void MergeCommand::merge_results() const {
@@ -71,6 +77,11 @@ void MergeCommand::merge_results() const {
   for (const EvaluationResult& result : merged.results)
     print_line(fmt::format("{:<12}{:>5}  {}", name(result.request.method),
                            result.request.plan.shape.shots, with_interval(result.accuracy)));
+}
+
+void MergeCommand::merge_pool() const {
+  const TuningResult merged = merge_tuning(folders, out, threads);
+  print_line(fmt::format("{}: {}", out, counted(merged.members.size(), "member")));
 }
 
 void MergeCommand::merge_store() const {
@@ -87,7 +98,8 @@ void add_merge_command(CLI::App& program) {
   app->footer(kMergeFooter);
   app->add_option("DIR", command->folders, "folders of pieces, as given to --out")->required();
   app->add_option("--json", command->json, "write the results of evaluate to this file");
-  app->add_option("--out", command->out, "feature store to create, of extract");
+  app->add_option("--out", command->out,
+                  "pool file of tune, feature store of extract, or folder of study");
   add_threads_option(*app, command->threads);
   app->callback([command] { command->run(); });
 }

@@ -13,8 +13,14 @@ void add_shard_option(CLI::App& app, std::string& shard) {
 }
 
 void print_share(const Share& share, const ShareReport& report, const std::string& folder) {
-  print_line(fmt::format("{}: share {} of {} is done: {} pieces made, {} were there", folder,
-                         share.index, share.count, report.made, report.pieces - report.made));
+  const std::string done = fmt::format("{} pieces made, {} were there", report.made,
+                                       report.pieces - report.made - report.waiting);
+  const std::string which = fmt::format("{}: share {} of {}", folder, share.index, share.count);
+  if (report.waiting == 0)
+    print_line(fmt::format("{} is done: {}", which, done));
+  else
+    print_line(fmt::format("{}: {}, {} follow from other shares: run it again when those are done",
+                           which, done, report.waiting));
 }
 
 }  // namespace deepvoro

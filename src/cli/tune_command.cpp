@@ -11,8 +11,10 @@
 #include "core/companion_name.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/study/tune.hpp"
+#include "deepvoro/study/tuning_shards.hpp"
 #include "episode_options.hpp"
 #include "progress_bar.hpp"
+#include "shard_options.hpp"
 #include "stopped_note.hpp"
 
 namespace deepvoro {
@@ -27,19 +29,24 @@ own, then every view and their mean with every transformation. Interrupted, the 
 Examples:
   deepvoro tune data/quickdraw --method deepvoro --shots 5 --out pool.json
   deepvoro evaluate data/quickdraw --method deepvoro --shots 5 --pool pool.json
-  deepvoro tune data/quickdraw --method deepvoro++ --shots 1 --betas 1,2,4,8 --out pool.json)";
+  deepvoro tune data/quickdraw --method deepvoro++ --shots 1 --betas 1,2,4,8 --out pool.json
+  deepvoro tune data/quickdraw --method deepvoro --shots 5 --shard 0/8 --out pieces)";
 
 struct TuneCommand {
   std::string store;
   std::string method;
   std::string split = "val";
   std::string out;
+  std::string shard;
   EpisodeOptions episodes;
   Tuning request;
   const CLI::Option* lambdas = nullptr;
   const CLI::Option* biases = nullptr;
 
   void run() const;
+
+ private:
+  void run_share(const FeatureStore& features, const Tuning& tuning) const;
 };
 
 template <class T>
@@ -94,6 +101,14 @@ void print_pldas(const TuningResult& result) {
           tried.plda.shrink_between, tried.plda.kappa, tried.val_accuracy);
 }
 
+void TuneCommand::run_share(const FeatureStore& features, const Tuning& tuning) const {
+  const Share share = share_named(shard);
+  std::optional<ProgressBar> bar(fmt::format("share {} of {}", share.index, share.count));
+  const ShareReport report = tune_share(features, tuning, share, out, bar->callback());
+  bar.reset();
+  print_share(share, report, out);
+}
+
 void TuneCommand::run() const {
   if (split != "val")
     throw usage_error(fmt::format(
@@ -109,6 +124,7 @@ void TuneCommand::run() const {
   check(tuning);
   const FeatureStore features(store);
   features.refuse_output_inside("--out", out);
+  if (!shard.empty()) return run_share(features, tuning);
   const EpisodePlan& plan = tuning.plan;
   std::optional<ProgressBar> bar(fmt::format("tune {}, {}-shot", method, plan.shape.shots));
   std::optional<StoppedNote> note(companion_name(out, ".partial"));
@@ -151,6 +167,7 @@ void add_tune_command(CLI::App& program) {
       ->check(whole_number());
   app->add_option("--out", command->out, "pool file to write, for deepvoro evaluate --pool")
       ->required();
+  add_shard_option(*app, command->shard);
   add_episode_options(*app, command->episodes, "seed of the episodes");
   app->add_option("--top-k", request.top_k, "transformations to take [8; deepvoro++ 2; plda all]")
       ->check(whole_number());

@@ -1,6 +1,7 @@
 #include "ensemble/ensemble.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
 #include "ensemble/influence_field.hpp"
@@ -31,16 +32,31 @@ void assign_queries(const InfluenceField& field, EpisodeRange batch, std::span<d
 
 std::vector<std::uint64_t> correct_of_each_member(const EpisodeSetting& setting,
                                                   const Pool& members, const Progress& progress) {
+  const std::array<EpisodeRange, 1> all{{{0, setting.episodes.size()}}};
+  return correct_in_blocks(setting, members, all, progress).front();
+}
+
+std::vector<std::vector<std::uint64_t>> correct_in_blocks(const EpisodeSetting& setting,
+                                                          const Pool& members,
+                                                          std::span<const EpisodeRange> blocks,
+                                                          const Progress& progress) {
+  const EpisodeRange all{blocks.front().begin, blocks.back().end};
+  std::vector<std::size_t> block_of;  // by episode, from the first on
+  for (std::size_t b = 0; b < blocks.size(); ++b) block_of.resize(blocks[b].end - all.begin, b);
   const std::vector<std::size_t> order = streaming_order(members);
   // Sums of whole numbers do not depend on the order in which threads add to them.
-  std::vector<std::atomic<std::uint64_t>> correct(members.size());
+  std::vector<std::atomic<std::uint64_t>> correct(blocks.size() * members.size());
   count_members(
-      setting, picked(members, order), {0, setting.episodes.size()},
-      [&](std::size_t streamed, std::size_t, std::uint32_t of_episode) {
-        correct[order[streamed]].fetch_add(of_episode, std::memory_order_relaxed);
+      setting, picked(members, order), all,
+      [&](std::size_t streamed, std::size_t episode, std::uint32_t of_episode) {
+        const std::size_t first = block_of[episode - all.begin] * members.size();
+        correct[first + order[streamed]].fetch_add(of_episode, std::memory_order_relaxed);
       },
       progress);
-  return {correct.begin(), correct.end()};
+  std::vector<std::vector<std::uint64_t>> of_blocks(blocks.size());
+  for (std::size_t i = 0; i < correct.size(); ++i)
+    of_blocks[i / members.size()].push_back(correct[i]);
+  return of_blocks;
 }
 
 std::vector<double> evaluate_ensemble(const EpisodeSetting& setting, const Selection& selection,

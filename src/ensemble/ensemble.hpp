@@ -22,6 +22,10 @@ namespace deepvoro {
 [[nodiscard]] std::vector<std::uint64_t> correct_of_each_member(const EpisodeSetting& setting,
                                                                 const Pool& members,
                                                                 const Progress& progress = {});
+// The same for each of some blocks of episodes, which follow each other.
+[[nodiscard]] std::vector<std::vector<std::uint64_t>> correct_in_blocks(
+    const EpisodeSetting& setting, const Pool& members, std::span<const EpisodeRange> blocks,
+    const Progress& progress = {});
 
 // Episodes in batches whose influence field has a bounded size, or a single episode, so that very
 // many ways or episodes need more time instead of more memory.

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "deepvoro/core/error.hpp"
-#include "shard/piece.hpp"
 
 namespace deepvoro {
 namespace {
@@ -68,6 +67,10 @@ std::vector<PieceRange> PieceFolder::missing(PieceRange range) const {
       runs.push_back({number, number + 1});
   }
   return runs;
+}
+
+PieceFile PieceFolder::open(std::size_t number) const {
+  return PieceFile(piece_path(folder_, number));
 }
 
 void PieceFolder::write(std::size_t number, const nlohmann::json& facts,

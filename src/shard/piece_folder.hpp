@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "deepvoro/shard/share.hpp"
+#include "shard/piece.hpp"
 
 namespace deepvoro {
 
@@ -34,6 +35,8 @@ class PieceFolder {
   [[nodiscard]] bool has(std::size_t number) const;
   // Those among `range` that are not there, as far as they follow each other.
   [[nodiscard]] std::vector<PieceRange> missing(PieceRange range) const;
+  // One that is there.
+  [[nodiscard]] PieceFile open(std::size_t number) const;
   void write(std::size_t number, const nlohmann::json& facts,
              std::span<const std::byte> content) const;
 

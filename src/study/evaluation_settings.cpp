@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/sha256.hpp"
@@ -21,14 +20,7 @@ Evaluation unchecked_request(const JsonFields& fields) {
                      .scheme = scheme_named(fields.text("scheme")),
                      .is_signed = fields.flag("signed"),
                      .alpha = fields.number("alpha")};
-  const std::size_t seed = fields.whole("seed", 0);
-  if (seed > std::numeric_limits<std::uint32_t>::max()) fields.fail("seed", "is larger than any");
-  request.plan = {.shape = {.ways = fields.whole("ways", 2),
-                            .shots = fields.whole("shots", 1),
-                            .queries = fields.whole("queries", 1)},
-                  .protocol = protocol_named(fields.text("protocol")),
-                  .count = fields.whole("episodes", 1),
-                  .seed = static_cast<std::uint32_t>(seed)};
+  request.plan = plan_of(fields);
   if (fields.has("size")) request.size = fields.whole("size", 1);
   if (fields.has("view")) request.view = fields.text("view");
   const JsonFields logistic = fields.object("logistic");

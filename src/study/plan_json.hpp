@@ -3,17 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include "ensemble/selection.hpp"
+#include "features/json_fields.hpp"
 
 namespace deepvoro {
 
 // Which episodes were drawn, in the keys of every file that says so.
-inline void add_plan(nlohmann::ordered_json& object, const EpisodePlan& plan) {
-  object["ways"] = plan.shape.ways;
-  object["shots"] = plan.shape.shots;
-  object["queries"] = plan.shape.queries;
-  object["episodes"] = plan.count;
-  object["seed"] = plan.seed;
-  object["protocol"] = name(plan.protocol);
-}
+void add_plan(nlohmann::ordered_json& object, const EpisodePlan& plan);
+[[nodiscard]] EpisodePlan plan_of(const JsonFields& fields);
+// Of a study, which has several numbers of shots.
+[[nodiscard]] EpisodePlan plan_without_shots(const JsonFields& fields);
 
 }  // namespace deepvoro

@@ -4,11 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "backbone/extraction_pieces.hpp"
 #include "core/json_difference.hpp"
 #include "expect_error.hpp"
 #include "shard/complete_pieces.hpp"
 #include "shard/piece_folder.hpp"
 #include "study/evaluation_blocks.hpp"
+#include "study/tuning_pieces.hpp"
 #include "test_store.hpp"
 
 namespace deepvoro {
@@ -55,6 +57,59 @@ TEST(EvaluationBlocks, HaveEveryEpisodeOnce) {
     }
     EXPECT_EQ(next, episodes);
     EXPECT_EQ(blocks.episodes_of(blocks.pieces()), (PieceRange{0, episodes}));
+  }
+}
+
+TEST(SplitPieces, HaveEveryPictureOfEveryViewOnceInWholeBatches) {
+  for (const std::size_t rows : {1U, 63U, 64U, 65U, 9000U, 200'000U})
+    for (const std::size_t views : {1U, 64U}) {
+      constexpr std::size_t batch = 64;
+      const SplitPieces pieces("novel", 7, rows, views, batch);
+      std::size_t next_row = 0;
+      std::size_t next_piece = 7;
+      for (std::size_t block = 0; block < pieces.blocks(); ++block) {
+        const PieceRange of_block = pieces.rows_of(block);
+        EXPECT_EQ(of_block.begin, next_row);
+        EXPECT_EQ(of_block.begin % batch, 0U);
+        next_row = of_block.end;
+        EXPECT_EQ(pieces.list_piece(block), next_piece);
+        EXPECT_EQ(pieces.view_of(next_piece), std::nullopt);
+        EXPECT_EQ(pieces.block_of(next_piece++), block);
+        for (std::size_t view = 0; view < views; ++view, ++next_piece) {
+          EXPECT_EQ(pieces.view_piece(block, view), next_piece);
+          EXPECT_EQ(pieces.block_of(next_piece), block);
+          EXPECT_EQ(pieces.view_of(next_piece), view);
+        }
+      }
+      EXPECT_EQ(next_row, rows);
+      EXPECT_EQ(next_piece, pieces.end_piece());
+    }
+}
+
+TEST(SplitPieces, AreEnoughForManyWorkersAndNotTooManyFiles) {
+  EXPECT_EQ(SplitPieces("novel", 0, 12'000, 1, 64).blocks(), 188U);
+  EXPECT_EQ(SplitPieces("novel", 0, 12'000, 64, 64).blocks(), 3U);
+  EXPECT_LE(SplitPieces("novel", 0, 1'000'000'000, 64, 64).end_piece(), 110'000U);
+}
+
+TEST(TuningPieces, HaveEveryEpisodeOfEveryStepOnce) {
+  for (const std::size_t episodes : {1U, 7U, 2000U}) {
+    Tuning request{.method = Method::deepvoro_plus_plus, .plan = {.count = episodes}};
+    request.views = {"a", "b", "c"};
+    const TuningPieces pieces(request);
+    ASSERT_EQ(pieces.stages(), 2U);
+    std::size_t piece = 0;
+    for (std::size_t stage = 0; stage < 2; ++stage)
+      for (std::size_t step = 0; step < 3; ++step) {
+        std::size_t next = 0;
+        for (std::size_t block = 0; block < pieces.blocks(); ++block, ++piece) {
+          EXPECT_EQ(pieces.step_of(stage, piece), step);
+          EXPECT_EQ(pieces.episodes_of(piece).begin, next);
+          next = pieces.episodes_of(piece).end;
+        }
+        EXPECT_EQ(next, episodes);
+      }
+    EXPECT_EQ(pieces.count(), piece);
   }
 }
 

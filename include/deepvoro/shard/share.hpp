@@ -24,7 +24,8 @@ struct Share {
 // What a worker did of its share.
 struct ShareReport {
   std::size_t pieces = 0;  // of the share
-  std::size_t made = 0;    // the others had been there
+  std::size_t made = 0;
+  std::size_t waiting = 0;  // for pieces of other shares, on which they depend; the rest was there
 };
 
 // The command whose pieces are in some folders, by the first that is found; a data error where

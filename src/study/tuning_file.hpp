@@ -1,0 +1,15 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "deepvoro/study/tune.hpp"
+
+namespace deepvoro {
+
+// The pool file of a tuning, with what was tried. `description`: of the request.
+[[nodiscard]] std::string pool_file_text(const TuningResult& result,
+                                         nlohmann::ordered_json description,
+                                         const std::string& store_path);
+
+}  // namespace deepvoro
