@@ -68,5 +68,6 @@
 #include "deepvoro/study/paper_study.hpp"
 #include "deepvoro/study/seen_classes.hpp"
 #include "deepvoro/study/series.hpp"
+#include "deepvoro/study/study_shards.hpp"
 #include "deepvoro/study/tune.hpp"
 #include "deepvoro/study/tuning_shards.hpp"

@@ -12,6 +12,7 @@
 #include "deepvoro/backbone/extraction_shards.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/study/evaluation_shards.hpp"
+#include "deepvoro/study/study_shards.hpp"
 #include "deepvoro/study/tuning_shards.hpp"
 #include "episode_options.hpp"
 #include "estimate_text.hpp"
@@ -47,6 +48,7 @@ struct MergeCommand {
  private:
   void merge_results() const;
   void merge_pool() const;
+  void merge_tables() const;
   void merge_store() const;
 };
 
@@ -64,6 +66,8 @@ void MergeCommand::run() const {
     merge_store();
   else if (command == "tune")
     merge_pool();
+  else if (command == "study")
+    merge_tables();
   else
     throw data_error(fmt::format("{}: holds pieces of '{}', which this version cannot merge",
                                  folders.front().string(), command));
@@ -82,6 +86,11 @@ void MergeCommand::merge_results() const {
 void MergeCommand::merge_pool() const {
   const TuningResult merged = merge_tuning(folders, out, threads);
   print_line(fmt::format("{}: {}", out, counted(merged.members.size(), "member")));
+}
+
+void MergeCommand::merge_tables() const {
+  for (const std::filesystem::path& file : merge_study(folders, out, threads).files)
+    print_line(file.string());
 }
 
 void MergeCommand::merge_store() const {

@@ -11,9 +11,11 @@
 #include "closest_word.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/study/paper_study.hpp"
+#include "deepvoro/study/study_shards.hpp"
 #include "episode_options.hpp"
 #include "print_line.hpp"
 #include "progress_bar.hpp"
+#include "shard_options.hpp"
 #include "stopped_note.hpp"
 
 namespace deepvoro {
@@ -23,7 +25,8 @@ constexpr const char* kStudyNote = R"(
 A study makes tables and figures of the paper again, on feature stores with the splits base, val and
 novel, and writes their data: DIR/NAME.json and DIR/NAME-TABLE.csv. Members are those that tune
 chooses on val; they are left in DIR/pools. Several studies share a folder and what they have in
-common; interrupted, the same command goes on where it stopped.
+common; interrupted, the same command goes on where it stopped. With --shard a share has some of the
+stores and numbers of shots.
 )";
 
 std::string study_footer() {
@@ -41,8 +44,12 @@ struct StudyCommand {
   EpisodeOptions episodes;
   StudyRequest request;
   std::string out;
+  std::string shard;
 
   void run() const;
+
+ private:
+  void run_share(const StudyRequest& resolved) const;
 };
 
 void check_name(const std::string& name) {
@@ -53,11 +60,20 @@ void check_name(const std::string& name) {
     throw usage_error(fmt::format("there is no study '{}'; did you mean {}?", name, *meant));
 }
 
+void StudyCommand::run_share(const StudyRequest& resolved) const {
+  const Share share = share_named(shard);
+  std::optional<ProgressBar> bar(fmt::format("share {} of {}", share.index, share.count));
+  const ShareReport report = study_share(resolved, share, out, bar->callback());
+  bar.reset();
+  print_share(share, report, out);
+}
+
 void StudyCommand::run() const {
   check_name(request.study);
   StudyRequest resolved = request;
   resolved.plan = episodes.resolved();
   check(resolved);
+  if (!shard.empty()) return run_share(resolved);
   const std::string steps = (std::filesystem::path(out) / ".steps").string();
   std::optional<ProgressBar> bar(fmt::format("study {}", resolved.study));
   std::optional<StoppedNote> note(steps);
@@ -79,6 +95,7 @@ void add_study_command(CLI::App& program) {
   app->add_option("STORE", command->request.stores, "feature stores (folders)")->required();
   app->add_option("--out", command->out, "folder to write to; several studies can share it")
       ->required();
+  add_shard_option(*app, command->shard);
   app->add_option(kShotsNames, command->request.shots,
                   "labelled samples per class, several separated by commas [those of the paper]")
       ->delimiter(',')

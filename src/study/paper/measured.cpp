@@ -114,9 +114,9 @@ Measured measured(const StudyUnit& unit, const Evaluation& request, double share
 }
 
 TunedPool tuned_pool(const StudyUnit& unit, Method method, double share) {
-  const std::filesystem::path folder = unit.run.out() / "pools";
-  const std::filesystem::path file =
-      folder / fmt::format("{}-{}-{}-shot.json", unit.store.name, name(method), unit.shots());
+  const std::string pool_name =
+      fmt::format("{}-{}-{}-shot", unit.store.name, name(method), unit.shots());
+  const std::filesystem::path file = unit.run.pool_file(pool_name);
   const Tuning request{.method = method,
                        .plan = unit.plan,
                        .grid = default_grid(method),
@@ -124,7 +124,7 @@ TunedPool tuned_pool(const StudyUnit& unit, Method method, double share) {
                        .threads = unit.run.threads()};
   const auto compute = [&](const Progress& progress) -> json {
     std::error_code failed;  // shows when the file is written
-    std::filesystem::create_directories(folder, failed);
+    std::filesystem::create_directories(file.parent_path(), failed);
     (void)tune(unit.store.features, request, file, progress);
     return read_text(file);
   };
@@ -132,13 +132,7 @@ TunedPool tuned_pool(const StudyUnit& unit, Method method, double share) {
   const json what = {{"tune", name(method)}, {"plan", plan_json(unit.plan)}};
   const auto text = unit.run.step(unit.store, what, share, compute, is_sound).get<std::string>();
   // Another study may have written it for other episodes, or somebody deleted it.
-  std::error_code missing;
-  if (!std::filesystem::exists(file, missing) || read_text(file) != text) {
-    std::filesystem::create_directories(folder, missing);
-    AtomicFile out(file);
-    out.write(text);
-    out.commit();
-  }
+  unit.run.keep_pool(pool_name, text);
   return {file, read_pool(file)};
 }
 

@@ -8,7 +8,6 @@
 #include "study/paper/registry.hpp"
 
 namespace deepvoro {
-namespace {
 
 const PaperStudy& study_named(const std::string& name) {
   const auto studies = registered_studies();
@@ -20,8 +19,6 @@ const PaperStudy& study_named(const std::string& name) {
   throw usage_error(
       fmt::format("there is no study '{}'; there are {}", name, fmt::join(names, ", ")));
 }
-
-}  // namespace
 
 std::vector<StudyDescription> paper_studies() {
   std::vector<StudyDescription> all;

@@ -140,18 +140,87 @@ json StudyRun::step(const StudyStore& store, const json& what, double share, con
   return value;
 }
 
+void StudyRun::run_unit(const PlannedUnit& unit) {
+  done_of_unit_ = 0;
+  study_.run({*this, stores_[unit.store], unit.plan});
+}
+
+void StudyRun::remove_empty_folders() const {
+  std::error_code not_empty;
+  for (const std::filesystem::path& folder : {out_ / ".steps", out_ / "pools", out_})
+    std::filesystem::remove(folder, not_empty);
+}
+
+std::filesystem::path StudyRun::pool_file(const std::string& name) const {
+  return out_ / "pools" / (name + ".json");
+}
+
+void StudyRun::keep_pool(const std::string& name, const std::string& text) {
+  pools_[name] = text;
+  write_pools();
+}
+
+void StudyRun::write_pools() const {
+  for (const auto& [name, text] : pools_.items()) {
+    const std::filesystem::path file = pool_file(name);
+    std::error_code missing;
+    if (std::filesystem::exists(file, missing) && read_text(file) == text) continue;
+    std::filesystem::create_directories(file.parent_path(), missing);
+    write_whole(file, text);
+  }
+}
+
+json StudyRun::outcome_of(std::size_t unit, const Progress& progress) {
+  tables_ = study_.tables;
+  pools_ = json::object();
+  // What is told of progress is the part of one unit among all.
+  units_done_ = 0;
+  const auto all = static_cast<double>(units_.size());
+  progress_ = progress ? Progress([&](double fraction) { progress(fraction * all); }) : Progress();
+  run_unit(units_[unit]);
+  json tables = json::object();
+  for (const StudyTable& table : tables_) tables[table.name] = table.rows;
+  return {{"tables", std::move(tables)}, {"pools", pools_}};
+}
+
+bool StudyRun::add(const json& outcome) {
+  if (!outcome.is_object() || !outcome.value("tables", json()).is_object() ||
+      !outcome.value("pools", json()).is_object())
+    return false;
+  for (StudyTable& table : tables_)
+    for (const json& row : outcome["tables"].value(table.name, json())) {
+      if (!row.is_array() || row.size() != table.columns.size() ||
+          std::ranges::any_of(row, [](const json& cell) { return cell.is_structured(); }))
+        return false;
+      table.add(row.get<StudyTable::Row>());
+    }
+  for (const auto& [name, text] : outcome["pools"].items()) {
+    const bool is_file_name = std::filesystem::path(name).filename() == name;
+    if (!is_file_name || !text.is_string()) return false;
+    pools_[name] = text;
+  }
+  return true;
+}
+
+json StudyRun::settings() const {
+  json stores = json::array();
+  for (const StudyStore& store : stores_)
+    stores.push_back({{"name", store.name}, {"sha256", store.sha256}});
+  return {{"study", study_.description.name},
+          {"program", {{"version", version()}, {"commit", commit()}}},
+          {"shots", request_.shots},
+          {"settings", json(plan_settings())},
+          {"stores", std::move(stores)}};
+}
+
 StudyResult StudyRun::run() {
   try {
     for (const PlannedUnit& unit : units_) {
-      done_of_unit_ = 0;
-      study_.run({*this, stores_[unit.store], unit.plan});
+      run_unit(unit);
       ++units_done_;
     }
   } catch (...) {
-    // Folders in which nothing was kept; others stay.
-    std::error_code not_empty;
-    for (const std::filesystem::path& folder : {out_ / ".steps", out_ / "pools", out_})
-      std::filesystem::remove(folder, not_empty);
+    remove_empty_folders();
     throw;
   }
   StudyResult result{write(), keys_.size(), kept_steps_};
@@ -178,13 +247,16 @@ std::string StudyRun::command() const {
   return text + " --out " + out_.string();
 }
 
+ordered_json StudyRun::plan_settings() const {
+  return {{"ways", request_.plan.shape.ways},
+          {"queries", request_.plan.shape.queries},
+          {"episodes", request_.plan.count},
+          {"seed", request_.plan.seed},
+          {"protocol", deepvoro::name(request_.plan.protocol)},
+          {"signed", request_.is_signed}};
+}
+
 std::string StudyRun::document() const {
-  ordered_json settings = {{"ways", request_.plan.shape.ways},
-                           {"queries", request_.plan.shape.queries},
-                           {"episodes", request_.plan.count},
-                           {"seed", request_.plan.seed},
-                           {"protocol", deepvoro::name(request_.plan.protocol)},
-                           {"signed", request_.is_signed}};
   ordered_json stores = ordered_json::array();
   for (const StudyStore& store : stores_)
     stores.push_back({{"name", store.name},
@@ -199,7 +271,7 @@ std::string StudyRun::document() const {
                              {"paper", study_.description.paper},
                              {"command", command()},
                              {"program", {{"version", version()}, {"commit", commit()}}},
-                             {"settings", settings},
+                             {"settings", plan_settings()},
                              {"stores", stores}};
   std::string text = "{";
   for (const auto& [key, value] : head.items())
@@ -211,6 +283,7 @@ std::string StudyRun::document() const {
 }
 
 std::vector<std::filesystem::path> StudyRun::write() const {
+  write_pools();
   const std::string name(study_.description.name);
   std::vector<std::filesystem::path> files{out_ / (name + ".json")};
   for (const StudyTable& table : tables_) {

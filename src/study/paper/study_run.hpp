@@ -53,9 +53,23 @@ class StudyRun {
 
   StudyResult run();
 
+  // The same in parts, for shards: what one unit adds to the tables and pools; and the files, once
+  // all of it was added, in order.
+  [[nodiscard]] std::size_t units() const { return units_.size(); }
+  [[nodiscard]] nlohmann::json outcome_of(std::size_t unit, const Progress& progress);
+  // False where it is not what such a unit gives.
+  [[nodiscard]] bool add(const nlohmann::json& outcome);
+  [[nodiscard]] std::vector<std::filesystem::path> write() const;
+  // All that outcomes depend on.
+  [[nodiscard]] nlohmann::json settings() const;
+  // Where nothing was kept in them.
+  void remove_empty_folders() const;
+
   [[nodiscard]] bool is_signed() const { return request_.is_signed; }
   [[nodiscard]] unsigned threads() const { return request_.threads; }
-  [[nodiscard]] const std::filesystem::path& out() const { return out_; }
+  // A pool for people and later evaluations, in the folder `pools`.
+  [[nodiscard]] std::filesystem::path pool_file(const std::string& name) const;
+  void keep_pool(const std::string& name, const std::string& text);
   [[nodiscard]] StudyTable& table(std::string_view name);
 
   // An outcome that is kept: computed, unless it is there already. `what`: all it depends on
@@ -76,9 +90,11 @@ class StudyRun {
   [[nodiscard]] std::vector<PlannedUnit> planned_units() const;
   void check_splits(const StudyStore& store) const;
   [[nodiscard]] bool can_serve(const StudyStore& store, const EpisodePlan& plan) const;
+  void write_pools() const;
+  void run_unit(const PlannedUnit& unit);
+  [[nodiscard]] nlohmann::ordered_json plan_settings() const;
   [[nodiscard]] std::string command() const;
   [[nodiscard]] std::string document() const;
-  [[nodiscard]] std::vector<std::filesystem::path> write() const;
 
   const PaperStudy& study_;
   StudyRequest request_;
@@ -90,6 +106,7 @@ class StudyRun {
   KeptSteps kept_;
   std::vector<nlohmann::json> keys_;  // of all steps so far
   std::size_t kept_steps_ = 0;
+  nlohmann::json pools_ = nlohmann::json::object();  // texts by name
   std::size_t units_done_ = 0;
   double done_of_unit_ = 0;
 };
