@@ -151,6 +151,7 @@ ExtractedShare extract_share(const Extraction& request, Backbone& backbone, cons
   const PieceFolder folder(request.out, work_of_extraction(request, backbone, inputs, count));
 
   std::vector<SplitShare> workers;
+  workers.reserve(splits.size());
   for (const SplitPieces& pieces : splits)
     workers.emplace_back(request, embedder, inputs.splits().at(pieces.split()), pieces);
   const PieceRange own = part_of_share(share, count);

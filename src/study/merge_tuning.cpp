@@ -35,7 +35,7 @@ TuningResult merge_tuning(std::span<const std::filesystem::path> folders,
   const TuningPieces numbers(request);
   if (numbers.count() != pieces.size()) work.fail("pieces", "is not as many as the tuning has");
   std::size_t stage = 0;
-  const TuningResult result = choose_members(request, [&](const auto& steps) {
+  TuningResult result = choose_members(request, [&](const auto& steps) {
     return counts_of_stage(numbers, stage++, steps, request.plan.shape,
                            [&](std::size_t piece) { return pieces.open(piece); });
   });

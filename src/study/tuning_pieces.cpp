@@ -26,6 +26,7 @@ std::vector<Counts> counts_of_stage(const TuningPieces& pieces, std::size_t numb
                                     const std::vector<TuningStep>& stage, const EpisodeShape& shape,
                                     const std::function<PieceFile(std::size_t)>& open) {
   std::vector<Counts> sums;
+  sums.reserve(stage.size());
   for (const TuningStep& step : stage) sums.emplace_back(step.members.size());
   const PieceRange all = pieces.pieces_of_stage(number);
   for (std::size_t piece = all.begin; piece < all.end; ++piece) {
