@@ -40,6 +40,7 @@ class LoggedSteps {
 
   [[nodiscard]] std::vector<Counts> count(const std::vector<TuningStep>& stage) {
     std::vector<Counts> counts;
+    counts.reserve(stage.size());
     for (const TuningStep& step : stage) counts.push_back(count_step(step));
     return counts;
   }

@@ -7,9 +7,8 @@
 
 namespace deepvoro {
 
-// The pool file of a tuning, with what was tried. `description`: of the request.
-[[nodiscard]] std::string pool_file_text(const TuningResult& result,
-                                         nlohmann::ordered_json description,
+// The pool file of a tuning, with what was tried. `tuning`: the request, described.
+[[nodiscard]] std::string pool_file_text(const TuningResult& result, nlohmann::ordered_json tuning,
                                          const std::string& store_path);
 
 }  // namespace deepvoro

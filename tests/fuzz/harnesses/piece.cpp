@@ -10,6 +10,7 @@
 #include "shard/piece_folder.hpp"
 #include "study/episode_answers.hpp"
 #include "study/evaluation_settings.hpp"
+#include "study/tuning_settings.hpp"
 
 namespace deepvoro::fuzz {
 namespace {
@@ -42,6 +43,7 @@ const Harness piece_harness("piece", [](Bytes bytes) {
   if (work.is_object())
     for (const json& settings : work.value("evaluations", json()))
       (void)request_of(settings, "piece");
+  if (work.is_object() && work.contains("tuning")) (void)tuning_of(work["tuning"], "piece");
   (void)CompletePieces(std::array{file.parent_path()}, "evaluate");
 });
 
