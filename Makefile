@@ -4,6 +4,7 @@
 #   make paper   the paper's studies on the built-in sketches, on pairs of digits and on other stores: make paper STORES="a b"
 #   make test    every test: optimised, then the C++ tests in Debug builds with sanitizers
 #   make test-clang  the C++ tests, compiled by clang
+#   make test-aarch64  the C++ tests compiled for aarch64 and run by qemu, and the same scores as on this processor (minutes)
 #   make lint    clang-format and clang-tidy, over what changed since they last found it clean
 #   make coverage    how many lines the C++ tests reach
 #   make fuzz    feeds the readers of files with damaged ones; all harnesses in turn, MINUTES=10 in all
@@ -23,8 +24,8 @@
 #   make pictures   the pictures in docs/pictures: the paper's first figure, the demo's report, and the page of serve
 #   make pipeline-quickdraw     from drawings to a table: train a network, extract features, tune, evaluate
 #   make pipeline-doublemnist   from digits to features in the plane, and accuracies
-.PHONY: build demo paper test test-release test-debug test-asan test-tsan test-clang lint coverage faults fuzz kill-campaign bench bench-pictures bench-extract \
-        bench-classifier bench-answers bench-serve test-serve-kills docs deb test-deb wheel pictures pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-fuzz packages-lint \
+.PHONY: build demo paper test test-release test-debug test-asan test-tsan test-clang test-aarch64 lint coverage faults fuzz kill-campaign bench bench-pictures bench-extract \
+        bench-classifier bench-answers bench-serve test-serve-kills docs deb test-deb wheel pictures pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-aarch64 packages-fuzz packages-lint \
         packages-coverage packages-bench packages-bench-extract packages-bench-answers packages-bench-serve packages-pipeline packages-docs packages-deb packages-wheel clean
 
 PROGRAM_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
@@ -79,6 +80,18 @@ test-clang: packages-test packages-clang
 	cmake --preset clang
 	cmake --build build-clang -j $(JOBS)
 	scripts/run_in_shards.sh $(JOBS) build-clang/bin/deepvoro_tests
+
+# Without LibTorch and the server.
+AARCH64_LIBRARIES = libstdc++-12-dev libgtest-dev $(filter %-dev,$(PROGRAM_PACKAGES))
+AARCH64_RUN = qemu-aarch64 -L build-aarch64/sysroot/root
+test-aarch64: packages-aarch64
+	scripts/aarch64_sysroot.sh build-aarch64/sysroot $(AARCH64_LIBRARIES)
+	cmake --preset aarch64
+	cmake --build build-aarch64 -j $(JOBS) --target deepvoro_tests deepvoro_program
+	scripts/run_in_shards.sh $(JOBS) $(AARCH64_RUN) build-aarch64/bin/deepvoro_tests
+	cmake --preset release -DDEEPVORO_TESTS=OFF -DDEEPVORO_SERVE=OFF
+	cmake --build build -j $(JOBS) --target deepvoro_program
+	/usr/bin/python3 tests/aarch64/same_bits.py build/bin/deepvoro $(AARCH64_RUN) build-aarch64/bin/deepvoro
 
 lint: packages-lint
 	cmake --preset lint
@@ -174,6 +187,8 @@ packages-build:
 	@scripts/install_packages.sh $(BUILD_PACKAGES)
 packages-clang:
 	@scripts/install_packages.sh clang
+packages-aarch64:
+	@scripts/install_packages.sh $(PROGRAM_PACKAGES) g++-aarch64-linux-gnu qemu-user
 packages-fuzz:
 	@scripts/install_packages.sh clang libclang-rt-14-dev dpkg-dev
 packages-test:

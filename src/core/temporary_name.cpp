@@ -19,18 +19,18 @@ namespace deepvoro {
 namespace {
 
 constexpr std::size_t kLongestName = 255;
-constexpr std::size_t kDigits = 16;
+constexpr std::size_t kRandomDigits = 16;
 constexpr std::string_view kEnding = ".part";
 
 std::string beginning_of(const std::filesystem::path& final_name) {
   const std::string name = final_name.filename().string();
-  return name.substr(0, kLongestName - kDigits - kEnding.size() - 1) + ".";
+  return name.substr(0, kLongestName - kRandomDigits - kEnding.size() - 1) + ".";
 }
 
 bool is_temporary(std::string_view name, std::string_view beginning) {
-  if (name.size() != beginning.size() + kDigits + kEnding.size()) return false;
+  if (name.size() != beginning.size() + kRandomDigits + kEnding.size()) return false;
   return name.starts_with(beginning) && name.ends_with(kEnding) &&
-         name.substr(beginning.size(), kDigits).find_first_not_of("0123456789abcdef") ==
+         name.substr(beginning.size(), kRandomDigits).find_first_not_of("0123456789abcdef") ==
              std::string_view::npos;
 }
 
@@ -45,7 +45,7 @@ std::filesystem::path temporary_name(const std::filesystem::path& final_name) {
   if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random))
     throw internal_error("the system has no random numbers");
   return folder_of(final_name) /
-         fmt::format("{}{:0{}x}{}", beginning_of(final_name), random, kDigits, kEnding);
+         fmt::format("{}{:0{}x}{}", beginning_of(final_name), random, kRandomDigits, kEnding);
 }
 
 bool lock_temporary(int descriptor) {

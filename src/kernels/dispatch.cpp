@@ -8,7 +8,7 @@
 namespace deepvoro::kernels {
 namespace {
 
-constexpr Level kLevels[] = {Level::avx512, Level::avx2, Level::generic};
+constexpr Level kLevels[] = {Level::avx512, Level::avx2, Level::neon, Level::generic};
 
 const Table& best_table() {
   for (const Level level : kLevels)
@@ -24,7 +24,7 @@ const Table& choose() {
     if (const Table* found = table(level)) return *found;
     throw usage_error(fmt::format("DEEPVORO_ISA={}: this processor does not have it", wanted));
   }
-  throw usage_error(fmt::format("DEEPVORO_ISA={}: unknown; use generic, avx2 or avx512", wanted));
+  throw usage_error(fmt::format("DEEPVORO_ISA={}: unknown; use generic, avx2, avx512 or neon", wanted));
 }
 
 }  // namespace
@@ -37,6 +37,8 @@ std::string_view name(Level level) {
       return "avx2";
     case Level::avx512:
       return "avx512";
+    case Level::neon:
+      return "neon";
   }
   return "unknown";
 }
@@ -56,6 +58,10 @@ const Table* table(Level level) {
                      __builtin_cpu_supports("avx512vl")
                  ? &avx512_table
                  : nullptr;
+#endif
+#ifdef DEEPVORO_ARM_KERNELS
+    case Level::neon:
+      return &neon_table;
 #endif
     default:
       return nullptr;

@@ -10,6 +10,10 @@ const HeadTable& head_table(Level level) {
     case Level::avx512:
       return avx512_head_table;
 #endif
+#ifdef DEEPVORO_ARM_KERNELS
+    case Level::neon:
+      return neon_head_table;
+#endif
     default:
       return generic_head_table;
   }

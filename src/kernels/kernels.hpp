@@ -12,7 +12,7 @@
 // beyond a row's own are zero.
 namespace deepvoro::kernels {
 
-enum class Level { generic, avx2, avx512 };
+enum class Level { generic, avx2, avx512, neon };
 
 [[nodiscard]] std::string_view name(Level level);
 
@@ -149,7 +149,7 @@ struct Table {
   double (*multiply_add_rounds)(std::size_t rounds);
 };
 
-// The level in use: what the environment variable DEEPVORO_ISA names (generic, avx2, avx512), or
+// The level in use: what the environment variable DEEPVORO_ISA names (generic, avx2, avx512, neon), or
 // else the best this processor has. Throws a usage error when the variable names an unknown level
 // or one the processor lacks.
 [[nodiscard]] const Table& active();

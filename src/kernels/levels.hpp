@@ -9,13 +9,16 @@ namespace deepvoro::kernels {
 extern const Table generic_table;
 extern const Table avx2_table;
 extern const Table avx512_table;
+extern const Table neon_table;
 
 extern const HeadTable generic_head_table;
 extern const HeadTable avx2_head_table;
 extern const HeadTable avx512_head_table;
+extern const HeadTable neon_head_table;
 
 extern const MatrixTable generic_matrix_table;
 extern const MatrixTable avx2_matrix_table;
 extern const MatrixTable avx512_matrix_table;
+extern const MatrixTable neon_matrix_table;
 
 }  // namespace deepvoro::kernels

@@ -10,6 +10,10 @@ const MatrixTable& matrix_table(Level level) {
     case Level::avx512:
       return avx512_matrix_table;
 #endif
+#ifdef DEEPVORO_ARM_KERNELS
+    case Level::neon:
+      return neon_matrix_table;
+#endif
     default:
       return generic_matrix_table;
   }

@@ -17,11 +17,6 @@
 namespace deepvoro {
 namespace {
 
-using resize::kGroup;
-using resize::kRowsAtOnce;
-using resize::kSlack;
-using resize::kSpread;
-
 const resize::Kernels& choose_kernels() {
 #ifdef DEEPVORO_X86_KERNELS
   const char* wanted = std::getenv("DEEPVORO_ISA");
@@ -99,19 +94,23 @@ class Weights {
     return static_cast<std::int32_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
   }
 
-  [[nodiscard]] std::size_t most_groups() const { return (most_ + kGroup - 1) / kGroup; }
+  [[nodiscard]] std::size_t most_groups() const {
+    return (most_ + resize::kGroup - 1) / resize::kGroup;
+  }
 
   // Weights 0 1 0 1 0 1 - - 2 3 2 3 2 3 - - of each group: a pair for each channel.
   void spread_out() {
-    spread_.assign(first_.size() * most_groups() * 2 * kSpread, 0);
+    spread_.assign(first_.size() * most_groups() * 2 * resize::kSpread, 0);
     for (std::size_t i = 0; i < first_.size(); ++i)
       for (std::size_t t = 0; t < static_cast<std::size_t>(count_[i]); ++t) {
         const std::int32_t weight = weights_[i * most_ + t];
-        std::int16_t* upper = &spread_[(i * most_groups() + t / kGroup) * 2 * kSpread];
+        std::int16_t* upper =
+            &spread_[(i * most_groups() + t / resize::kGroup) * 2 * resize::kSpread];
         for (std::size_t channel = 0; channel < kChannels; ++channel) {
-          const std::size_t place = t % kGroup / 2 * (kSpread / 2) + channel * 2 + t % 2;
+          const std::size_t place =
+              t % resize::kGroup / 2 * (resize::kSpread / 2) + channel * 2 + t % 2;
           upper[place] = static_cast<std::int16_t>(weight >> resize::kLowerBits);
-          upper[kSpread + place] =
+          upper[resize::kSpread + place] =
               static_cast<std::int16_t>(weight & ((1 << resize::kLowerBits) - 1));
         }
       }
@@ -126,13 +125,13 @@ class Weights {
   std::vector<std::int16_t> spread_;
 };
 
-// Rows of bytes that may be read and written kSlack bytes beyond their end. What is in them after
-// prepare() is left over from before.
+// Rows of bytes that may be read and written resize::kSlack bytes beyond their end. What is in them
+// after prepare() is left over from before.
 class Rows {
  public:
   void prepare(std::size_t rows, std::size_t bytes) {
-    stride_ = bytes + kSlack;
-    const std::size_t needed = rows * stride_ + kSlack;
+    stride_ = bytes + resize::kSlack;
+    const std::size_t needed = rows * stride_ + resize::kSlack;
     if (bytes_.size() < needed || bytes_.size() > kMostKept) {
       bytes_.resize(needed);
       bytes_.shrink_to_fit();
@@ -162,23 +161,23 @@ void across(const Bitmap& bitmap, std::size_t begin, std::size_t end, std::size_
             Filter filter, Scratch& scratch) {
   const std::size_t bytes = bitmap.width * kChannels;
   // The last rows of an odd number are made more than once: rounded up.
-  scratch.narrow.prepare(end - begin + kRowsAtOnce, width * kChannels);
+  scratch.narrow.prepare(end - begin + resize::kRowsAtOnce, width * kChannels);
   if (width == bitmap.width) {
     for (std::size_t y = begin; y < end; ++y)
       std::memcpy(scratch.narrow.row(y - begin), bitmap.pixels.data() + y * bytes, bytes);
     return;
   }
   scratch.across.prepare(bitmap.width, width, filter);
-  scratch.with_slack.prepare(kRowsAtOnce, bytes);
+  scratch.with_slack.prepare(resize::kRowsAtOnce, bytes);
   const resize::Taps taps = scratch.across.taps();
-  for (std::size_t y = begin; y < end; y += kRowsAtOnce) {
-    std::array<const std::uint8_t*, kRowsAtOnce> in{};
-    std::array<std::uint8_t*, kRowsAtOnce> out{};
-    for (std::size_t r = 0; r < kRowsAtOnce; ++r) {
+  for (std::size_t y = begin; y < end; y += resize::kRowsAtOnce) {
+    std::array<const std::uint8_t*, resize::kRowsAtOnce> in{};
+    std::array<std::uint8_t*, resize::kRowsAtOnce> out{};
+    for (std::size_t r = 0; r < resize::kRowsAtOnce; ++r) {
       const std::size_t from = std::min(y + r, end - 1);
       in[r] = bitmap.pixels.data() + from * bytes;
       out[r] = scratch.narrow.row(y + r - begin);
-      if ((from + 1) * bytes + kSlack > bitmap.pixels.size()) {
+      if ((from + 1) * bytes + resize::kSlack > bitmap.pixels.size()) {
         std::memcpy(scratch.with_slack.row(r), in[r], bytes);
         in[r] = scratch.with_slack.row(r);
       }

@@ -24,7 +24,7 @@ class HeadKernelTest : public ::testing::TestWithParam<Level> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Levels, HeadKernelTest,
-                         ::testing::Values(Level::generic, Level::avx2, Level::avx512),
+                         ::testing::Values(Level::generic, Level::avx2, Level::avx512, Level::neon),
                          [](const auto& level) { return std::string(name(level.param)); });
 
 std::vector<double> all_of(const Matrix<double>& matrix) {

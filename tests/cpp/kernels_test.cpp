@@ -28,7 +28,7 @@ class KernelTest : public testing::TestWithParam<Level> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Levels, KernelTest,
-                         testing::Values(Level::generic, Level::avx2, Level::avx512),
+                         testing::Values(Level::generic, Level::avx2, Level::avx512, Level::neon),
                          [](const auto& level) { return std::string(name(level.param)); });
 
 template <class Real>

@@ -24,7 +24,7 @@ class MatrixKernelTest : public ::testing::TestWithParam<Level> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Levels, MatrixKernelTest,
-                         ::testing::Values(Level::generic, Level::avx2, Level::avx512),
+                         ::testing::Values(Level::generic, Level::avx2, Level::avx512, Level::neon),
                          [](const auto& level) { return std::string(name(level.param)); });
 
 std::vector<double> panels_of(const Matrix<double>& rows) {

@@ -49,6 +49,9 @@ std::vector<WinogradKernel> winograd_kernels() {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     kernels.push_back(winograd_avx2);
 #endif
+#ifdef DEEPVORO_ARM_KERNELS
+  kernels.push_back(winograd_neon);
+#endif
   return kernels;
 }
 

@@ -33,5 +33,7 @@ void winograd_avx2(const WinogradLayer& layer, const WinogradPictures& pictures,
                    std::size_t first_tile, std::size_t end_tile, float* scratch);
 void winograd_avx512(const WinogradLayer& layer, const WinogradPictures& pictures,
                      std::size_t first_tile, std::size_t end_tile, float* scratch);
+void winograd_neon(const WinogradLayer& layer, const WinogradPictures& pictures,
+                   std::size_t first_tile, std::size_t end_tile, float* scratch);
 
 }  // namespace deepvoro
