@@ -24,7 +24,8 @@ const Table& choose() {
     if (const Table* found = table(level)) return *found;
     throw usage_error(fmt::format("DEEPVORO_ISA={}: this processor does not have it", wanted));
   }
-  throw usage_error(fmt::format("DEEPVORO_ISA={}: unknown; use generic, avx2, avx512 or neon", wanted));
+  throw usage_error(
+      fmt::format("DEEPVORO_ISA={}: unknown; use generic, avx2, avx512 or neon", wanted));
 }
 
 }  // namespace

@@ -149,9 +149,9 @@ struct Table {
   double (*multiply_add_rounds)(std::size_t rounds);
 };
 
-// The level in use: what the environment variable DEEPVORO_ISA names (generic, avx2, avx512, neon), or
-// else the best this processor has. Throws a usage error when the variable names an unknown level
-// or one the processor lacks.
+// The level in use: what the environment variable DEEPVORO_ISA names (generic, avx2, avx512, neon),
+// or else the best this processor has. Throws a usage error when the variable names an unknown
+// level or one the processor lacks.
 [[nodiscard]] const Table& active();
 
 // The table of one level; nullptr when this processor or this build cannot run it.

@@ -84,8 +84,8 @@ inline DoubleLanes multiply_add(const DoubleLanes& a, const DoubleLanes& b, cons
 inline double sum(const DoubleLanes& lanes) {
   const float64x2_t four_low = vaddq_f64(vaddq_f64(lanes.part[0], lanes.part[4]),  //
                                          vaddq_f64(lanes.part[2], lanes.part[6]));
-  const float64x2_t four_high = vaddq_f64(vaddq_f64(lanes.part[1], lanes.part[5]),
-                                          vaddq_f64(lanes.part[3], lanes.part[7]));
+  const float64x2_t four_high =
+      vaddq_f64(vaddq_f64(lanes.part[1], lanes.part[5]), vaddq_f64(lanes.part[3], lanes.part[7]));
   return vpaddd_f64(vaddq_f64(four_low, four_high));
 }
 
@@ -105,8 +105,7 @@ constexpr std::size_t kQueryBlock = 2;
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead>
 [[gnu::noinline]] void half_of_partial_dots(const float* const* queries,
                                             const float* const* centers, std::size_t half,
-                                            std::size_t length,
-                                            float32x4_t (*partial)[Queries][4],
+                                            std::size_t length, float32x4_t (*partial)[Queries][4],
                                             const float* const* ahead) {
   float32x4_t sums[Centers][Queries][2];
   for (auto& of_center : sums)
