@@ -122,7 +122,7 @@ class TestGrowth:
     def test_pieces_of_an_evaluation(self, program, tmp_path):
         """One that says to be the first of 10^8: room for the names of all would be gigabytes."""
         text = lambda line: json.dumps(line, sort_keys=True, separators=(",", ":"))  # noqa: E731
-        line = {"format": "deepvoro-piece", "version": 1, "work": {"pieces": 10**8}, "piece": 0, "facts": {}, "bytes": 0,
+        line = {"format": "deepvoro-piece", "version": 1, "work": {"command": "evaluate", "pieces": 10**8}, "piece": 0, "facts": {}, "bytes": 0,
                 "sha256": hashlib.sha256(b"").hexdigest()}
         line["manifest_sha256"] = hashlib.sha256(text(line).encode()).hexdigest()
         (tmp_path / "piece-000000").write_text(text(line) + "\n")
