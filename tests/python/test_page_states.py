@@ -189,6 +189,7 @@ def test_nothing_is_wider_than_the_screen(serve, width):
     _, page = serve(state, width=width)
     page.draw(face(0))
     page.until("document.querySelector('.bars li')")
+    assert page.run("(() => { const pad = document.querySelector('canvas.pad'); return pad.height / pad.width; })()") == 1
     page.run(WHOLE)
     assert page.run("""[...document.querySelectorAll(".easel, .easel .tabs, .answer, .card-foot, .top")].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.className)""") == []
     for tab in (1, 2, 3):

@@ -131,7 +131,7 @@ export class Pad {
   private paint(): void {
     const size = Math.round(this.canvas.clientWidth * devicePixelRatio);
     if (size === 0) return;
-    if (this.canvas.width !== size) this.canvas.width = this.canvas.height = size;
+    if (this.canvas.width !== size || this.canvas.height !== size) this.canvas.width = this.canvas.height = size;
     const context = this.canvas.getContext("2d");
     if (context === null) return;
     context.setTransform(1, 0, 0, 1, 0, 0);
