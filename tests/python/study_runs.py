@@ -1,6 +1,8 @@
 """Studies as tests run them: on one small store, each once, all of a test file into one folder."""
 import json
 
+import pytest
+
 EPISODES = 12
 SEED = 3
 FLAGS = ["--episodes", EPISODES, "--seed", SEED]
@@ -40,3 +42,13 @@ class StudyFolder:
             assert process.returncode == 0, process.stderr
             self.done[name] = Study(self.folder, name)
         return self.done[name]
+
+
+@pytest.fixture(scope="module")
+def store(make_store):
+    return make_store(**STORE)
+
+
+@pytest.fixture(scope="module")
+def study(deepvoro, store, tmp_path_factory):
+    return StudyFolder(deepvoro, store, tmp_path_factory.mktemp("paper"))

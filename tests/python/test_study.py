@@ -7,17 +7,7 @@ import numpy as np
 import pytest
 from reference import Store
 from stores import random_store
-from study_runs import EPISODES, STORE, Study, StudyFolder
-
-
-@pytest.fixture(scope="module")
-def store(make_store):
-    return make_store(**STORE)
-
-
-@pytest.fixture(scope="module")
-def study(deepvoro, store, tmp_path_factory):
-    return StudyFolder(deepvoro, store, tmp_path_factory.mktemp("paper"))
+from study_runs import EPISODES, Study, store, study  # noqa: F401
 
 
 def test_files_hold_the_same_tables(study):

@@ -7,21 +7,11 @@ import reference
 import scipy.stats
 from conftest import REPOSITORY
 from reference import Store, Task
-from study_runs import EPISODES, FLAGS, SEED, STORE, Study, StudyFolder
+from study_runs import EPISODES, FLAGS, SEED, STORE, Study, store, study  # noqa: F401
 
 SKETCHES = REPOSITORY / "data/quickdraw"
 ONE_QUERY_PERCENT = 100 / (EPISODES * 75)
 VIEWS = STORE["views"]
-
-
-@pytest.fixture(scope="module")
-def store(make_store):
-    return make_store(**STORE)
-
-
-@pytest.fixture(scope="module")
-def study(deepvoro, store, tmp_path_factory):
-    return StudyFolder(deepvoro, store, tmp_path_factory.mktemp("paper"))
 
 
 @pytest.fixture(scope="module")
