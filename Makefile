@@ -5,6 +5,7 @@
 #   make test    every test: optimised, then the C++ tests in Debug builds with sanitizers
 #   make test-clang  the C++ tests, compiled by clang
 #   make test-aarch64  the C++ tests compiled for aarch64 and run by qemu, and the same scores as on this processor (minutes)
+#   make test-cluster  --shard under mpirun with 1 to 4 processes, under a Slurm of this machine, and a hundred killed workers (minutes; as root)
 #   make lint    clang-format and clang-tidy, over what changed since they last found it clean
 #   make coverage    how many lines the C++ tests reach
 #   make fuzz    feeds the readers of files with damaged ones; all harnesses in turn, MINUTES=10 in all
@@ -24,19 +25,19 @@
 #   make pictures   the pictures in docs/pictures: the paper's first figure, the demo's report, and the page of serve
 #   make pipeline-quickdraw     from drawings to a table: train a network, extract features, tune, evaluate
 #   make pipeline-doublemnist   from digits to features in the plane, and accuracies
-.PHONY: build demo paper test test-release test-debug test-asan test-tsan test-clang test-aarch64 lint coverage faults fuzz kill-campaign bench bench-pictures bench-extract \
-        bench-classifier bench-answers bench-serve test-serve-kills docs deb test-deb wheel pictures pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-aarch64 packages-fuzz packages-lint \
+.PHONY: build demo paper test test-release test-debug test-asan test-tsan test-clang test-aarch64 test-cluster lint coverage faults fuzz kill-campaign bench bench-pictures bench-extract \
+        bench-classifier bench-answers bench-serve test-serve-kills docs deb test-deb wheel pictures pipeline-quickdraw pipeline-doublemnist packages-program packages-build packages-test packages-clang packages-aarch64 packages-cluster packages-fuzz packages-lint \
         packages-coverage packages-bench packages-bench-extract packages-bench-answers packages-bench-serve packages-pipeline packages-docs packages-deb packages-wheel clean
 
 PROGRAM_PACKAGES := g++ cmake ninja-build pkg-config git libfmt-dev nlohmann-json3-dev libssl-dev \
                     libhdf5-dev libeigen3-dev libzip-dev libarchive-dev libcli11-dev libjpeg62-turbo-dev libpng-dev \
                     libwebp-dev libtiff-dev libgif-dev libheif-dev
-BUILD_PACKAGES := $(PROGRAM_PACKAGES) libboost-dev esbuild libtorch-dev pybind11-dev python3-dev python3-numpy
+BUILD_PACKAGES := $(PROGRAM_PACKAGES) libboost-dev libutf8proc-dev esbuild libtorch-dev pybind11-dev python3-dev python3-numpy
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev python3 python3-pytest \
                  python3-h5py python3-scipy python3-sklearn python3-joblib python3-pandas python3-matplotlib \
                  python3-pil python3-torch python3-pip python3-setuptools python3-wheel libopenblas0-pthread \
-                 doxygen groff-base binutils libheif-examples chromium-headless-shell node-typescript
-LINT_PACKAGES := $(PROGRAM_PACKAGES) libboost-dev pybind11-dev python3-dev clang-format clang-tidy python3
+                 doxygen groff-base binutils libheif-examples chromium-headless-shell node-typescript libopenmpi-dev openmpi-bin
+LINT_PACKAGES := $(PROGRAM_PACKAGES) libboost-dev libutf8proc-dev pybind11-dev python3-dev clang-format clang-tidy python3
 COVERAGE_PACKAGES := $(TEST_PACKAGES) gcovr
 BENCH_PACKAGES := $(BUILD_PACKAGES) python3 python3-numpy python3-sklearn python3-pil \
                   libopenblas0-pthread
@@ -92,6 +93,12 @@ test-aarch64: packages-aarch64
 	cmake --preset release -DDEEPVORO_TESTS=OFF -DDEEPVORO_SERVE=OFF
 	cmake --build build -j $(JOBS) --target deepvoro_program
 	/usr/bin/python3 tests/aarch64/same_bits.py build/bin/deepvoro $(AARCH64_RUN) build-aarch64/bin/deepvoro
+
+test-cluster: packages-cluster
+	cmake --preset release -DDEEPVORO_TESTS=ON -DDEEPVORO_BACKBONE=ON -DDEEPVORO_CLUSTER=ON
+	cmake --build build -j $(JOBS) --target deepvoro_program deepvoro_backbone deepvoro_cluster
+	cd tests/python && DEEPVORO_BIN=$(CURDIR)/build/bin/deepvoro DEEPVORO_ALL_RANKS=1 /usr/bin/python3 -m pytest -q -p no:cacheprovider \
+	  test_mpi.py cluster_slurm.py cluster_kills.py
 
 lint: packages-lint
 	cmake --preset lint
@@ -189,6 +196,8 @@ packages-clang:
 	@scripts/install_packages.sh clang
 packages-aarch64:
 	@scripts/install_packages.sh $(PROGRAM_PACKAGES) g++-aarch64-linux-gnu qemu-user
+packages-cluster:
+	@scripts/install_packages.sh $(TEST_PACKAGES) munge slurmctld slurmd slurm-client
 packages-fuzz:
 	@scripts/install_packages.sh clang libclang-rt-14-dev dpkg-dev
 packages-test:

@@ -29,7 +29,8 @@ def teach_until_killed(serving, name, seed, pictures, acknowledged):
     chance = random.Random(seed)
     try:
         while True:
-            answer = serving.teach(name, ("x.png", chance.choice(pictures)))
+            # What follows the end of a PNG makes it another file: one that is there already is not added again.
+            answer = serving.teach(name, ("x.png", chance.choice(pictures) + chance.randbytes(8)))
             acknowledged.update(one["id"] for one in answer["added"])
     except (OSError, AssertionError, ValueError):
         return

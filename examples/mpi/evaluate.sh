@@ -1,10 +1,10 @@
 #!/bin/bash
-# One share of an evaluation for each rank, then one result. The program is not linked with MPI: it
-# only asks which rank it is. mpirun starts the ranks and waits for them.
+# Several processes make the pieces of an evaluation together, then they are put into one result. If a process dies, the
+# same command goes on from what is there.
 #
-#   evaluate.sh STORE PIECES RESULT.json RANKS
+#   evaluate.sh STORE PIECES RESULT.json PROCESSES
 set -euo pipefail
-store=$1 pieces=$2 result=$3 ranks=$4
+store=$1 pieces=$2 result=$3 processes=$4
 
-mpirun -n "$ranks" deepvoro evaluate "$store" --method vd,deepvoro --shots 1,5 --threads 1 --shard auto --out "$pieces"
+mpirun -n "$processes" deepvoro evaluate "$store" --method vd,deepvoro --shots 1,5 --threads 1 --shard mpi --out "$pieces"
 deepvoro merge "$pieces" --json "$result"

@@ -53,7 +53,7 @@ const actions: Record<string, (() => void) | undefined> = {
   p: () => easel.use("picture"),
   c: () => easel.use("camera"),
   x: () => easel.pad.clear(),
-  k: openKeep,
+  e: openKeep,
   w: () => {
     if (question.value?.answer && !project.value?.read_only) answerView.openWrong();
   },

@@ -3,6 +3,7 @@ import "../style/teach.css";
 import "../style/ask.css";
 import "../style/check.css";
 import "../style/dialogs.css";
+import "../style/touch.css";
 import { askPanel } from "./ask/ask";
 import { easel } from "./ask/easel";
 import { watchNetwork } from "./ask/network";
@@ -17,15 +18,16 @@ import { helpDialog, openHelp } from "./shared/help";
 import { liveRegion } from "./shared/live";
 import { noticeArea } from "./shared/notices";
 import { pictureDialog } from "./shared/picture_dialog";
+import { place, promise } from "./shared/place";
 import { acceptDrops } from "./teach/drag";
 import { newClass, teachPanel } from "./teach/teach";
 
 const projectName = h("span", { class: "project" });
 const header = h("header", { class: "top" },
   h("h1", {}, "deepvoro"), projectName,
-  h("span", { class: "promise", title: "Pictures, answers and classes stay here: this page talks to the program on this machine alone" }, "nothing leaves this machine"),
-  h("button", { type: "button", class: "plain", click: openKeep, title: "Export, import, commands" }, icon(ICONS.save), "Keep"),
-  button("Keys", ICONS.keys, openHelp));
+  h("span", { class: "promise", title: `Pictures, answers and classes stay there: this page talks to the program on ${place} alone` }, promise),
+  h("button", { type: "button", class: "plain", click: openKeep, title: "Export, import, commands" }, icon(ICONS.save), "Export"),
+  button("Keyboard", ICONS.keys, openHelp));
 const halves = h("div", { class: "halves" }, teachPanel, askPanel);
 const main = h("main", {}, halves, checkPanel);
 
@@ -36,7 +38,6 @@ project.changed((told) => {
   projectName.textContent = told.name;
   projectName.title = `${told.folder}, network ${told.backbone}`;
   document.title = `${told.name} · deepvoro`;
-  document.documentElement.dataset["input"] = told.input;
 });
 
 // Folders teach, wherever they are dropped; pictures ask, unless they are dropped on a card.

@@ -17,7 +17,8 @@ SETTLED = "[...document.images].every((i) => i.complete) && document.querySelect
 
 def take(page, file, selector=None):
     page.until(SETTLED)
-    file.write_bytes(page.picture(selector, height=None if selector else page.run("innerHeight")))
+    page.run("scrollTo(0, 0)")
+    file.write_bytes(page.picture(selector))
 
 
 def main(program, folder):

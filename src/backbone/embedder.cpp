@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "backbone/network_input.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "features/formats/half.hpp"
@@ -35,16 +36,20 @@ std::uint16_t rounded(float value, const std::string& where) {
   return float_to_half(value);
 }
 
+NetworkInput input_of(const Backbone& network, SizeRule rule) {
+  return {.light_strokes = network.light_strokes(), .rule = rule};
+}
+
 // A batch is read while the network sees the one before it, and a device has the next one before
 // the features of this one are taken.
 class BatchPipeline {
  public:
-  BatchPipeline(Backbone& network, const PictureList& pictures, const View& view, SizeRule rule,
-                const Embedder::Batches& batches)
+  BatchPipeline(Backbone& network, const PictureList& pictures, const View& view,
+                const NetworkInput& input, const Embedder::Batches& batches)
       : network_(network),
         pictures_(pictures),
         view_(view),
-        rule_(rule),
+        input_(input),
         batches_(batches),
         features_(batches.size * network.dim()),
         halves_(pictures.size * network.dim()) {}
@@ -74,11 +79,12 @@ class BatchPipeline {
     return std::async(std::launch::async, [this, begin] {
       constexpr std::size_t pictures_at_once = 4;
       std::vector<Bitmap> batch(std::min(batches_.size, pictures_.size - begin));
-      parallel_for(batches_.threads, batch.size(), pictures_at_once,
-                   [&](std::size_t first, std::size_t last, unsigned) {
-                     for (std::size_t i = first; i < last; ++i)
-                       batch[i] = apply(view_, *pictures_.read(begin + i), rule_);
-                   });
+      parallel_for(
+          batches_.threads, batch.size(), pictures_at_once,
+          [&](std::size_t first, std::size_t last, unsigned) {
+            for (std::size_t i = first; i < last; ++i)
+              batch[i] = std::move(input_.seen(*pictures_.read(begin + i), {&view_, 1}).front());
+          });
       return batch;
     });
   }
@@ -98,7 +104,7 @@ class BatchPipeline {
   Backbone& network_;
   const PictureList& pictures_;
   const View& view_;
-  SizeRule rule_;
+  NetworkInput input_;
   const Embedder::Batches& batches_;
   std::vector<float> features_;
   std::vector<std::uint16_t> halves_;
@@ -115,10 +121,7 @@ Embedder::Embedder(Backbone& network, std::vector<View> views, SizeRule rule)
 }
 
 std::vector<Bitmap> Embedder::seen(const Bitmap& picture) const {
-  std::vector<Bitmap> seen;
-  seen.reserve(views_.size());
-  for (const View& view : views_) seen.push_back(apply(view, picture, rule_));
-  return seen;
+  return input_of(network_, rule_).seen(picture, views_);
 }
 
 std::vector<std::uint16_t> Embedder::embed(std::vector<Bitmap> seen, const std::string& where) {
@@ -138,7 +141,7 @@ std::vector<std::uint16_t> Embedder::embed(std::vector<Bitmap> seen, const std::
 std::vector<std::uint16_t> Embedder::embed(const PictureList& pictures, const View& view,
                                            const Batches& batches) {
   if (batches.size == 0) throw usage_error("a batch needs at least one picture");
-  return BatchPipeline(network_, pictures, view, rule_, batches).run();
+  return BatchPipeline(network_, pictures, view, input_of(network_, rule_), batches).run();
 }
 
 }  // namespace deepvoro

@@ -136,7 +136,7 @@ std::size_t split_of(const std::vector<SplitPieces>& splits, std::size_t piece) 
 
 }  // namespace
 
-ExtractedShare extract_share(const Extraction& request, Backbone& backbone, const Share& share,
+ExtractedShare extract_share(const Extraction& request, Backbone& backbone, PieceDealer& dealer,
                              const Progress& progress) {
   Embedder embedder(backbone, request.views, request.size_rule);
   ExtractionInputs inputs(request, backbone);
@@ -154,21 +154,20 @@ ExtractedShare extract_share(const Extraction& request, Backbone& backbone, cons
   workers.reserve(splits.size());
   for (const SplitPieces& pieces : splits)
     workers.emplace_back(request, embedder, inputs.splits().at(pieces.split()), pieces);
-  const PieceRange own = part_of_share(share, count);
-  const std::vector<PieceRange> runs = folder.missing(own);
-  ExtractedShare done{
-      .report = {.pieces = own.size()}, .skipped = inputs.skipped(), .notes = inputs.notes()};
-  std::size_t missing = 0;
-  for (const PieceRange& run : runs) missing += run.size();
-  for (const PieceRange& run : runs)
+  const PieceRange all{0, count};
+  const auto missing = [&](PieceRange range) { return folder.missing(range); };
+  const auto make = [&](PieceRange run, const Progress& of_run) {
     for (std::size_t piece = run.begin; piece < run.end; ++piece) {
       auto [facts, content] = workers[split_of(splits, piece)].make(
-          piece, part_of(progress, done.report.made, missing));
+          piece, part_of(of_run, piece - run.begin, run.size()));
       if (piece == 0) facts.update(told_once(inputs));
       folder.write(piece, facts, content);
-      ++done.report.made;
     }
-  return done;
+  };
+  return {.report = {.pieces = dealer.count({&all, 1}),
+                     .made = dealer.deal({&all, 1}, missing, make, progress)},
+          .skipped = inputs.skipped(),
+          .notes = inputs.notes()};
 }
 
 }  // namespace deepvoro

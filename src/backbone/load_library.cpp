@@ -3,9 +3,9 @@
 
 #include <cstdlib>
 
+#include "core/library_folder.hpp"
 #include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/core/error.hpp"
-#include "library_folder.hpp"
 
 namespace deepvoro {
 namespace {
@@ -34,8 +34,9 @@ const BackboneLibrary* load() {
   const fs::path beside = library_folder() / kLibraryName;
   const std::string file = fs::exists(beside) ? beside.string() : kLibraryName;
   let_waiting_threads_sleep();
-  // Never closed: LibTorch cannot be unloaded.
-  void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // Never closed: LibTorch cannot be unloaded. Lazily bound: of the functions that it and its
+  // libraries name, a network calls few.
+  void* library = ::dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
     const std::string reason = last_failure();
     if (reason.starts_with(kLibraryName))

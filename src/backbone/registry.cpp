@@ -9,13 +9,13 @@
 #include <optional>
 
 #include "core/json_text.hpp"
+#include "core/library_folder.hpp"
 #include "deepvoro/backbone/architecture.hpp"
 #include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/backbone/install.hpp"
 #include "deepvoro/backbone/onnx.hpp"
 #include "deepvoro/core/error.hpp"
 #include "features/json_fields.hpp"
-#include "library_folder.hpp"
 #include "model_file.hpp"
 
 namespace deepvoro {

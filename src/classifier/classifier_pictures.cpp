@@ -99,7 +99,7 @@ Classifier Classifier::fit_pictures(const LabelledPictures& pictures, const Pict
   if (all.empty()) throw data_error("there are no pictures to learn from");
 
   const BackboneChoice choice = looking.backbone.empty()
-                                    ? suitable_backbone(all)
+                                    ? installed(suitable_backbone(all))
                                     : BackboneChoice{looking.backbone, "as requested"};
   if (looking.events.loading) looking.events.loading(choice.name);
   OpenedBackbone backbone = open_backbone(choice.name, looking.device);

@@ -22,9 +22,8 @@ std::string short_hash(const std::string& sha256) {
   return sha256.substr(0, shown);
 }
 
-}  // namespace
-
-OpenedBackbone open_backbone(const std::string& name_or_file, const std::string& device) {
+// All but the hash of its file.
+OpenedBackbone open_unhashed(const std::string& name_or_file, const std::string& device) {
   const fs::path file = backbone_file(name_or_file);
   OpenedBackbone opened{.file = file,
                         .device = device,
@@ -34,12 +33,19 @@ OpenedBackbone open_backbone(const std::string& name_or_file, const std::string&
   opened.origin.backbone = file == fs::path(name_or_file)
                                ? fs::absolute(file).lexically_normal().string()
                                : name_or_file;
-  opened.origin.sha256 = sha256_hex(MappedFile(file).bytes());
   opened.origin.description_json = is_torchscript(file) || is_onnx(file)
                                        ? json{{"format", is_onnx(file) ? "onnx" : "torchscript"},
                                               {"input_size", opened.network->input_size()}}
                                              .dump()
                                        : description_json(description_of(file));
+  return opened;
+}
+
+}  // namespace
+
+OpenedBackbone open_backbone(const std::string& name_or_file, const std::string& device) {
+  OpenedBackbone opened = open_unhashed(name_or_file, device);
+  opened.origin.sha256 = sha256_hex(MappedFile(opened.file).bytes());
   return opened;
 }
 
@@ -66,7 +72,9 @@ std::string backbone_of(const FeatureOrigin& origin, const std::string& elsewher
 
 OpenedBackbone open_backbone_of(const FeatureOrigin& origin, const std::string& elsewhere,
                                 const std::string& device) {
-  return open_backbone(backbone_of(origin, elsewhere), device);
+  OpenedBackbone opened = open_unhashed(backbone_of(origin, elsewhere), device);
+  opened.origin.sha256 = origin.sha256;  // as was just checked
+  return opened;
 }
 
 }  // namespace deepvoro

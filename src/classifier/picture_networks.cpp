@@ -42,16 +42,21 @@ void check_kinds(std::span<const Picture> pictures) {
 
 struct SeenPicture {
   std::vector<Bitmap> views;
-  std::string reason;  // why it could not be read; empty if it could
+  std::string reason;        // why it could not be read; empty if it could
+  bool is_coloured = false;  // the picture; its views may be strokes of it
 };
 
-SeenPicture seen(const Picture& picture, const Embedder& embedder, bool skip_bad) {
+SeenPicture seen(const Picture& picture, const Embedder& embedder, bool skip_bad,
+                 bool colours_matter) {
   try {
-    return {embedder.seen(picture.read()), {}};
+    const Bitmap bitmap = picture.read();
+    return {.views = embedder.seen(bitmap),
+            .reason = {},
+            .is_coloured = colours_matter && is_coloured(bitmap)};
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
     if (!skip_bad) throw with_advice(error);
-    return {{}, error.what()};
+    return {.views = {}, .reason = error.what()};
   }
 }
 
@@ -125,13 +130,14 @@ SeenPictures PictureNetworks::look_at_some(Run& run, std::size_t begin, std::siz
   std::vector<std::vector<std::uint16_t>> features(end - begin);  // [views x dim] of each
   std::vector<std::string> reasons(end - begin);
   const Progress& progress = run.options.events.progress;
+  const bool colours_matter = is_of_drawings(backbone_.origin.backbone);
   parallel_for(run.threads, end - begin, 1, [&](std::size_t i, std::size_t, unsigned worker) {
     Embedder& own = embedder(worker);
     const Picture& picture = run.pictures[begin + i];
-    SeenPicture looked_at = seen(picture, own, run.options.skip_bad);
+    SeenPicture looked_at = seen(picture, own, run.options.skip_bad, colours_matter);
     reasons[i] = looked_at.reason;
     if (looked_at.reason.empty()) {
-      run.coloured += is_coloured(looked_at.views.front()) ? 1U : 0U;
+      run.coloured += looked_at.is_coloured ? 1U : 0U;
       features[i] = own.embed(std::move(looked_at.views), picture.where);
     }
     const std::size_t count = ++run.done;

@@ -61,7 +61,8 @@ struct EvaluateCommand {
   void run() const;
 
  private:
-  void run_share(const FeatureStore& features, const std::vector<Evaluation>& all) const;
+  void run_share(const std::vector<Evaluation>& all) const;
+  void warn_of_seen_classes(const FeatureStore& features) const;
   [[nodiscard]] std::vector<Evaluation> requests() const;
   void note_other_shots() const;
 };
@@ -148,19 +149,23 @@ void EvaluateCommand::note_other_shots() const {
       fmt::print(stderr, "note: {} was tuned with --shots {}, not {}\n", pool, *tuned, asked);
 }
 
-void EvaluateCommand::run_share(const FeatureStore& features,
-                                const std::vector<Evaluation>& all) const {
+void EvaluateCommand::warn_of_seen_classes(const FeatureStore& features) const {
+  if (const auto warning = warning_of_seen_classes(features, series.common.split))
+    fmt::print(stderr, "deepvoro: {}\n", *warning);
+}
+
+void EvaluateCommand::run_share(const std::vector<Evaluation>& all) const {
   if (!json.empty() || !scores.empty())
     throw usage_error(
         fmt::format("--{}: a share has no result yet; make pieces with --shard and --out, then "
                     "'deepvoro merge {} --json FILE'",
                     json.empty() ? "scores" : "json", out));
-  features.refuse_output_inside("--out", out);
-  const Share share = share_named(shard);
-  std::optional<ProgressBar> bar(fmt::format("share {} of {}", share.index, share.count));
-  const ShareReport report = evaluate_share(features, all, share, out, bar->callback());
-  bar.reset();
-  print_share(share, report, out);
+  run_shard(shard, out, [&](PieceDealer& dealer, const Progress& progress) {
+    const FeatureStore features(store);
+    features.refuse_output_inside("--out", out);
+    if (dealer.speaks()) warn_of_seen_classes(features);
+    return evaluate_share(features, all, dealer, out, progress);
+  });
 }
 
 void EvaluateCommand::run() const {
@@ -169,12 +174,11 @@ void EvaluateCommand::run() const {
     throw usage_error("--scores takes one method and one number of shots at a time");
   if (shard.empty() != out.empty())
     throw usage_error("--shard and --out go together: a share, and the folder of its pieces");
+  if (!shard.empty()) return run_share(all);
   const FeatureStore features(store);
   if (!json.empty()) features.refuse_output_inside("--json", json);
   if (!scores.empty()) features.refuse_output_inside("--scores", scores);
-  if (const auto warning = warning_of_seen_classes(features, series.common.split))
-    fmt::print(stderr, "deepvoro: {}\n", *warning);
-  if (!shard.empty()) return run_share(features, all);
+  warn_of_seen_classes(features);
   std::optional<ResultFile> result_file;
   if (!json.empty()) result_file.emplace(json, features, series.common.threads);
   std::optional<ScoresFile> scores_file;

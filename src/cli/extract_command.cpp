@@ -49,7 +49,9 @@ struct ExtractCommand {
 
  private:
   void run_whole(Backbone& backbone) const;
-  void run_share(Backbone& backbone) const;
+  void run_share();
+  // The views depend on what the network takes.
+  [[nodiscard]] std::unique_ptr<Backbone> opened_network();
 };
 
 void print_remarks(const std::vector<std::string>& notes, const std::vector<std::string>& skipped) {
@@ -66,23 +68,27 @@ void ExtractCommand::run() {
   request.size_rule = size_rule == "paper" ? SizeRule::paper : SizeRule::release;
   request.threads = compute.threads;
   compute.input_size = size.value_or(compute.input_size);
-  request.model = backbone_file(model);
-  const std::unique_ptr<Backbone> backbone = open_network(request.model, compute);
-  request.views = parse_views(views, request.size_rule, size.value_or(backbone->input_size()));
   request.device = compute.device;
   if (shard.empty())
-    run_whole(*backbone);
+    run_whole(*opened_network());
   else
-    run_share(*backbone);
+    run_share();
 }
 
-void ExtractCommand::run_share(Backbone& backbone) const {
-  const Share share = share_named(shard);
-  std::optional<ProgressBar> bar(fmt::format("share {} of {}", share.index, share.count));
-  const ExtractedShare done = extract_share(request, backbone, share, bar->callback());
-  bar.reset();
-  print_remarks(done.notes, done.skipped);
-  print_share(share, done.report, request.out.string());
+std::unique_ptr<Backbone> ExtractCommand::opened_network() {
+  request.model = backbone_file(model);
+  std::unique_ptr<Backbone> backbone = open_network(request.model, compute);
+  request.views = parse_views(views, request.size_rule, size.value_or(backbone->input_size()));
+  return backbone;
+}
+
+void ExtractCommand::run_share() {
+  run_shard(shard, request.out.string(), [this](PieceDealer& dealer, const Progress& progress) {
+    const std::unique_ptr<Backbone> backbone = opened_network();
+    const ExtractedShare done = extract_share(request, *backbone, dealer, progress);
+    if (dealer.speaks()) print_remarks(done.notes, done.skipped);
+    return done.report;
+  });
 }
 
 void ExtractCommand::run_whole(Backbone& backbone) const {

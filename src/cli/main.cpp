@@ -20,6 +20,7 @@
 #include "compare_command.hpp"
 #include "core/changed_files.hpp"
 #include "core/trusted_files.hpp"
+#include "deepvoro/cluster/work_in_crew.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/version.hpp"
 #include "evaluate_command.hpp"
@@ -198,6 +199,8 @@ int run(int argc, char** argv) {
     }
     deepvoro::throw_if_files_changed();
     return done;
+  } catch (const deepvoro::StoppedByAnother&) {
+    return bad_data;
   } catch (const deepvoro::Error& error) {
     return complain(exit_code(error.kind()), error.what());
   } catch (const std::bad_alloc&) {

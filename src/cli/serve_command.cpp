@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -21,7 +22,7 @@ at /api/openapi.json and in docs/SERVE.md. Pictures that are taught become files
 what 'deepvoro fit' would make of them. Nothing leaves this machine.
 
 Others cannot reach the server unless --listen says so, which needs --token-file: whoever knows the token can change
-everything. Stop it with Ctrl-C: requests are finished, and the classifier is saved.
+everything. They open the page by the address with /?token= and what is in that file behind it. Stop it with Ctrl-C: requests are finished, and the classifier is saved.
 
 Examples:
   deepvoro serve
@@ -32,8 +33,14 @@ struct ServeCommand {
   serve::ServeOptions options;
   std::string project;
   std::string token_file;
+  std::int64_t port = 8080;
 
   void run() {
+    constexpr std::int64_t last_port = 65535;
+    if (port < 0 || port > last_port)
+      throw usage_error(fmt::format(
+          "`port` is {}, but ports go from 1 to {}, and 0 is any that is free", port, last_port));
+    options.port = static_cast<std::uint16_t>(port);
     options.path = project;
     options.token_file = token_file;
     serve::serve(options,
@@ -43,9 +50,10 @@ struct ServeCommand {
                         std::fflush(stdout);
                       },
                   .ready =
-                      [](const std::filesystem::path& path, double seconds) {
-                        fmt::print(stderr, "serving {}, loaded in {:.1f} s; stop with Ctrl-C\n",
-                                   as_text_line(path.string()), seconds);
+                      [](const serve::ServeEvents::Ready& ready) {
+                        fmt::print(stderr, "serving {}{}, loaded in {:.1f} s; stop with Ctrl-C\n",
+                                   as_text_line(ready.path.string()),
+                                   ready.is_new ? ", a new, empty project" : "", ready.seconds);
                       },
                   .problem =
                       [](const std::string& problem) {
@@ -62,11 +70,12 @@ void add_serve_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("serve", "teach and ask in the browser or by HTTP");
   app->footer(kServeFooter);
   app->add_option("PROJECT", command->project, "a folder, or a classifier [the user's sketches]");
-  app->add_option("--port", options.port, "port to listen at; 0 is any that is free")
+  app->add_option("--port", command->port, "port to listen at, up to 65535; 0 is any that is free")
       ->capture_default_str();
   app->add_option("--listen", options.listen, "address to listen at")->capture_default_str();
   app->add_option("--token-file", command->token_file,
-                  "file of the token for changes; made where it is not there [a new token]");
+                  "file of the token for changes, which is not printed then; made where it is not "
+                  "there [a new token]");
   app->add_option("--host", options.hosts, "further name that this machine goes by; repeatable")
       ->allow_extra_args(false);
   app->add_flag("--read-only", options.read_only, "nothing can be changed");

@@ -2,25 +2,46 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "deepvoro/cluster/work_in_crew.hpp"
 #include "print_line.hpp"
+#include "progress_bar.hpp"
 
 namespace deepvoro {
+namespace {
 
-void add_shard_option(CLI::App& app, std::string& shard) {
-  app.add_option("--shard", shard,
-                 "do one of several shares of the work, 0/8 to 7/8, and leave pieces in the folder "
-                 "--out for 'deepvoro merge'; auto: that of a Slurm array task or an MPI rank");
-}
-
-void print_share(const Share& share, const ShareReport& report, const std::string& folder) {
+void print_report(const PieceDealer& dealer, const ShareReport& report, const std::string& folder) {
   const std::string done = fmt::format("{} pieces made, {} were there", report.made,
                                        report.pieces - report.made - report.waiting);
-  const std::string which = fmt::format("{}: share {} of {}", folder, share.index, share.count);
+  const std::string which = fmt::format("{}: {}", folder, dealer.name());
   if (report.waiting == 0)
     print_line(fmt::format("{} is done: {}", which, done));
   else
     print_line(fmt::format("{}: {}, {} follow from other shares: run it again when those are done",
                            which, done, report.waiting));
+}
+
+}  // namespace
+
+void add_shard_option(CLI::App& app, std::string& shard) {
+  app.add_option(
+      "--shard", shard,
+      "do one of several shares of the work, 0/8 to 7/8, and leave pieces in the folder "
+      "--out for 'deepvoro merge'; auto: that of a Slurm array task or an MPI rank; mpi: all "
+      "processes of mpirun take what is left to do");
+}
+
+void run_shard(const std::string& shard, const std::string& folder, const ShareOfWork& work) {
+  const auto run = [&](PieceDealer& dealer) {
+    std::optional<ProgressBar> bar(dealer.name());
+    const ShareReport report = work(dealer, bar->callback());
+    bar.reset();
+    if (dealer.speaks()) print_report(dealer, report, folder);
+  };
+  if (shard == "mpi") return work_in_crew(run);
+  ShareDealer dealer(share_named(shard));
+  run(dealer);
 }
 
 }  // namespace deepvoro

@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -116,9 +117,22 @@ void run(const CreateOptions& options) {
 }
 
 struct JoinOptions {
-  std::vector<std::string> stores;  // NETWORK=STORE or STORE
+  std::vector<std::string> stores;  // NETWORK=STORE or STORE; with rows SPLIT,...=STORE or STORE
   std::string out;
+  bool rows = false;
 };
+
+RowPart parse_row_part(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  RowPart part{text, {}};
+  std::istringstream names(text.substr(0, equals == std::string::npos ? 0 : equals));
+  for (std::string name; std::getline(names, name, ',');) {
+    if (!is_split_name(name)) return {text, {}};
+    part.splits.push_back(name);
+  }
+  if (!part.splits.empty()) part.store = text.substr(equals + 1);
+  return part;
+}
 
 JoinPart parse_part(const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -128,9 +142,15 @@ JoinPart parse_part(const std::string& text) {
 }
 
 void run(const JoinOptions& options) {
-  std::vector<JoinPart> parts;
-  for (const std::string& store : options.stores) parts.push_back(parse_part(store));
-  join_stores(parts, options.out);
+  if (options.rows) {
+    std::vector<RowPart> parts;
+    for (const std::string& store : options.stores) parts.push_back(parse_row_part(store));
+    join_rows(parts, options.out);
+  } else {
+    std::vector<JoinPart> parts;
+    for (const std::string& store : options.stores) parts.push_back(parse_part(store));
+    join_stores(parts, options.out);
+  }
   print_made(options.out);
 }
 
@@ -278,18 +298,23 @@ void add_create(CLI::App& store) {
 void add_join(CLI::App& store) {
   auto options = std::make_shared<JoinOptions>();
   CLI::App* join = store.add_subcommand(
-      "join", "make one feature store from several, with the views of all their networks");
+      "join", "make one feature store from several: the views of all networks, or all rows");
   join->add_option("STORES", options->stores,
                    "stores of the same pictures; the name of a network is that of the folder if "
-                   "not given")
+                   "not given. With --rows: stores of the same views, SPLITS=STORE for some splits")
       ->required()
       ->type_name("[NETWORK=]STORE ...");
   join->add_option("--out", options->out, "store to create; must not exist")->required();
+  join->add_flag("--rows", options->rows,
+                 "put the rows of all stores one after the other, without a copy: the new store "
+                 "says where they are");
   join->footer(
       "Views are named NETWORK/VIEW, such as wrn/s84_r0_f0, and wrn/mean is the mean of the views "
       "of one\nnetwork. Dimensions may differ between networks. Features are copied.\n\n"
       "Example: deepvoro store join wrn=birds-wrn resnet18=birds-resnet18 --out birds\n"
-      "Example: deepvoro tune birds --method plda --shots 1 --out pool.json");
+      "Example: deepvoro tune birds --method plda --shots 1 --out pool.json\n"
+      "Example: deepvoro store join --rows shard0 shard1 shard2 --out all\n"
+      "Example: deepvoro store join --rows base=sketches val,novel=birds --out sketches-to-birds");
   join->callback([options] { run(*options); });
 }
 

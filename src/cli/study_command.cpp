@@ -61,11 +61,9 @@ void check_name(const std::string& name) {
 }
 
 void StudyCommand::run_share(const StudyRequest& resolved) const {
-  const Share share = share_named(shard);
-  std::optional<ProgressBar> bar(fmt::format("share {} of {}", share.index, share.count));
-  const ShareReport report = study_share(resolved, share, out, bar->callback());
-  bar.reset();
-  print_share(share, report, out);
+  run_shard(shard, out, [&](PieceDealer& dealer, const Progress& progress) {
+    return study_share(resolved, dealer, out, progress);
+  });
 }
 
 void StudyCommand::run() const {

@@ -46,7 +46,7 @@ struct TuneCommand {
   void run() const;
 
  private:
-  void run_share(const FeatureStore& features, const Tuning& tuning) const;
+  void run_share(const Tuning& tuning) const;
 };
 
 template <class T>
@@ -101,12 +101,12 @@ void print_pldas(const TuningResult& result) {
           tried.plda.shrink_between, tried.plda.kappa, tried.val_accuracy);
 }
 
-void TuneCommand::run_share(const FeatureStore& features, const Tuning& tuning) const {
-  const Share share = share_named(shard);
-  std::optional<ProgressBar> bar(fmt::format("share {} of {}", share.index, share.count));
-  const ShareReport report = tune_share(features, tuning, share, out, bar->callback());
-  bar.reset();
-  print_share(share, report, out);
+void TuneCommand::run_share(const Tuning& tuning) const {
+  run_shard(shard, out, [&](PieceDealer& dealer, const Progress& progress) {
+    const FeatureStore features(store);
+    features.refuse_output_inside("--out", out);
+    return tune_share(features, tuning, dealer, out, progress);
+  });
 }
 
 void TuneCommand::run() const {
@@ -122,9 +122,9 @@ void TuneCommand::run() const {
   if (biases->count() == 0) tuning.grid.biases = defaults.biases;
   tuning.plan = episodes.resolved();
   check(tuning);
+  if (!shard.empty()) return run_share(tuning);
   const FeatureStore features(store);
   features.refuse_output_inside("--out", out);
-  if (!shard.empty()) return run_share(features, tuning);
   const EpisodePlan& plan = tuning.plan;
   std::optional<ProgressBar> bar(fmt::format("tune {}, {}-shot", method, plan.shape.shots));
   std::optional<StoppedNote> note(companion_name(out, ".partial"));

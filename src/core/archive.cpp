@@ -68,14 +68,18 @@ std::optional<std::string> ArchiveReader::next() {
       return std::nullopt;
     }
     if (state != ARCHIVE_OK) fail_damaged();
+    const char* path = ::archive_entry_pathname(entry);
+    if (::archive_entry_filetype(entry) == AE_IFDIR && path != nullptr) folders_.emplace_back(path);
     if (::archive_entry_filetype(entry) != AE_IFREG || ::archive_entry_hardlink(entry) != nullptr)
       continue;
-    const char* path = ::archive_entry_pathname(entry);
     if (path == nullptr)
       throw data_error(
           fmt::format("{}: has a name that is not UTF-8 text; rename the file and make "
                       "it again",
                       where_));
+    const la_int64_t size = ::archive_entry_size(entry);
+    const bool is_told = ::archive_entry_size_is_set(entry) != 0 && size >= 0;
+    size_ = is_told ? std::optional(static_cast<std::size_t>(size)) : std::nullopt;
     return path;
   }
 }

@@ -21,6 +21,11 @@ class ArchiveReader {
 
   // The path of the next file, as the archive has it. None at the end.
   [[nodiscard]] std::optional<std::string> next();
+  // How large that file says it is; none where it does not.
+  [[nodiscard]] std::optional<std::size_t> size() const { return size_; }
+
+  // Paths of folders that were passed over so far, as the archive has them.
+  [[nodiscard]] const std::vector<std::string>& folders() const { return folders_; }
 
   // What the file holds. Where it lies in the archive as it is, and not compressed, this is that
   // place, and `unpacked` stays empty. Otherwise it is unpacked, up to `limit` bytes; more is a
@@ -42,6 +47,8 @@ class ArchiveReader {
   std::span<const std::byte> file_;
   std::string where_;
   std::unique_ptr<archive, Close> archive_;
+  std::vector<std::string> folders_;
+  std::optional<std::size_t> size_;
 };
 
 }  // namespace deepvoro

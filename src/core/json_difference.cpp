@@ -14,7 +14,8 @@ std::string difference_of_values(const std::string& name, const json& theirs, co
   constexpr std::size_t short_enough = 40;
   const std::string is = theirs.dump();
   const std::string should_be = ours.dump();
-  if (is.size() + should_be.size() > short_enough) return "another " + name;
+  if (is.size() + should_be.size() > short_enough)
+    return fmt::format("its {} {}", name, name.ends_with('s') ? "differ" : "differs");
   return fmt::format("{} {}, not {}", name, is, should_be);
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/precision.hpp"
 #include "deepvoro/core/error.hpp"
+#include "deepvoro/core/parallel.hpp"
 #include "ensemble/ensemble_device.hpp"
 #include "ensemble/influence_field.hpp"
 #include "ensemble/space_cache.hpp"
@@ -97,6 +98,70 @@ void stream(const EpisodeSetting& setting, const Pool& members, EpisodeRange ran
   }
 }
 
+std::size_t lanes_of_values(const EpisodeShape& shape) {
+  return shape.ways * padded(shape.total_queries());
+}
+
+// Members in an order in which few of those that share points follow each other are quicker in
+// another one, their values kept until all are there: of how many episodes at a time, or 0 where
+// that does not pay.
+std::size_t episodes_to_keep(const EpisodeSetting& setting, const Pool& members,
+                             EpisodeRange range) {
+  check_members(setting.store, setting.split, members, "the pool");
+  const bool all_in_float = std::ranges::all_of(
+      members, [&](const Member& member) { return setting.store.dim(member.view) >= kFloatDim; });
+  if (!all_in_float || range.end == range.begin) return 0;
+  const std::size_t of_episode =
+      members.size() * lanes_of_values(setting.episodes.shape()) * sizeof(float);
+  const std::size_t episodes =
+      std::min(setting.largest_field_bytes / of_episode, range.end - range.begin);
+  if (episodes == 0) return 0;
+  const std::size_t rounds = (range.end - range.begin + episodes - 1) / episodes;
+  const Pool reordered = picked(members, streaming_order(members));
+  const bool pays =
+      rounds * consecutive_groups(reordered).size() < consecutive_groups(members).size();
+  return pays ? episodes : 0;
+}
+
+// As stream(), by way of a quicker order; `visit` sees the members in their own.
+void stream_kept(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,
+                 std::size_t episodes_at_a_time, const LaneVisitor<float>& visit,
+                 const Progress& progress) {
+  const EpisodeShape& shape = setting.episodes.shape();
+  const std::vector<std::size_t> order = streaming_order(members);
+  const Pool reordered = picked(members, order);
+  Matrix<float> kept(episodes_at_a_time * members.size(), lanes_of_values(shape));
+  std::vector<Matrix<double>> scratch;
+  for (unsigned i = 0; i < setting.threads; ++i)
+    scratch.emplace_back(shape.ways, shape.total_queries());
+  for (EpisodeRange part{range.begin, range.begin}; part.begin < range.end; part.begin = part.end) {
+    part.end = std::min(part.begin + episodes_at_a_time, range.end);
+    const auto row = [&](std::size_t member, std::size_t episode) {
+      return kept.row((episode - part.begin) * members.size() + member);
+    };
+    const auto keep = [&]<class Real>() -> LaneVisitor<Real> {
+      return [&](std::size_t member, std::size_t episode, MatrixView<const Real> values,
+                 MatrixView<double>) {
+        std::copy_n(values.data(), lanes_of_values(shape), row(order[member], episode));
+      };
+    };
+    const auto report = [&](double fraction) {
+      const double done = static_cast<double>(part.begin - range.begin) +
+                          fraction * static_cast<double>(part.end - part.begin);
+      if (progress) progress(done / static_cast<double>(range.end - range.begin));
+    };
+    stream(setting, reordered, part, keep, report);
+    parallel_for(setting.threads, part.end - part.begin, 1,
+                 [&](std::size_t e, std::size_t, unsigned worker) {
+                   for (std::size_t member = 0; member < members.size(); ++member)
+                     visit(member, part.begin + e,
+                           {row(member, part.begin + e), shape.ways, shape.total_queries(),
+                            padded(shape.total_queries())},
+                           scratch[worker].view());
+                 });
+  }
+}
+
 }  // namespace
 
 void stream_members(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,
@@ -137,7 +202,12 @@ void add_members(const EpisodeSetting& setting, const Pool& members, EpisodeRang
       if (added) added(member, episode);
     };
   };
-  stream(setting, members, range, make_visitor, progress);
+  const std::size_t episodes = added ? episodes_to_keep(setting, members, range) : 0;
+  if (episodes > 0)
+    stream_kept(setting, members, range, episodes, make_visitor.template operator()<float>(),
+                progress);
+  else
+    stream(setting, members, range, make_visitor, progress);
 }
 
 void count_members(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,

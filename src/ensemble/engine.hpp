@@ -51,7 +51,8 @@ void stream_members(const EpisodeSetting& setting, const Pool& members, EpisodeR
 // The same for members that are only to be added up, which is quicker: adds them to the influence
 // of the range's episodes, the first of which is the field's first. `added` is told after each
 // addition, from several threads, but for any one episode in the order of the members; the CPU does
-// the work then, whatever the device.
+// the work then, whatever the device. Where members that share points are apart, they are measured
+// together all the same and their values kept meanwhile, in no more memory than a field may have.
 class InfluenceField;
 using AdditionListener = std::function<void(std::size_t member, std::size_t episode)>;
 void add_members(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,

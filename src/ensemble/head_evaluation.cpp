@@ -24,7 +24,7 @@ namespace {
 constexpr std::array kNormalisationNames = {"un", "l2n", "cl2n"};
 constexpr std::array kLogisticNames = {"power", "voronoi"};
 constexpr std::array kStartNames = {"prototypes", "random"};
-constexpr std::size_t kEpisodeGrain = 4;
+constexpr std::size_t kHeadEpisodeGrain = 4;
 
 bool needs_base(const HeadConfiguration& configuration) {
   return configuration.method == Method::dc || (configuration.method == Method::simpleshot &&
@@ -75,7 +75,7 @@ std::vector<double> evaluate_with(const EpisodeSetting& setting, const PreparedV
   for (const EpisodeRange batch : field_batches(setting.episodes, setting.largest_field_bytes)) {
     const std::size_t count = batch.end - batch.begin;
     InfluenceField field(count, shape, largest_wins);
-    parallel_for(setting.threads, count, kEpisodeGrain,
+    parallel_for(setting.threads, count, kHeadEpisodeGrain,
                  [&](std::size_t begin, std::size_t end, unsigned number) {
                    for (std::size_t e = begin; e < end; ++e) {
                      run_episode(batch.begin + e, *workers[number]);

@@ -146,7 +146,8 @@ void write_joined(const std::vector<Network>& networks, const fs::path& folder) 
       const std::string name = view_of(network.name, plain_name(view));
       for (const auto& [split, unused] : first.splits()) {
         (void)network.store->features(split, view);  // checks the file
-        fs::copy_file(network.store->view_file(split, view), folder / split / (name + ".npy"));
+        fs::copy_file(network.store->view_files(split, view).front(),
+                      folder / split / (name + ".npy"));
       }
       description.views.push_back(name);
       description.dims[network.name] = network.store->dim(view);
@@ -162,7 +163,14 @@ void join_stores(const std::vector<JoinPart>& parts, const fs::path& output) {
   if (parts.size() < 2) throw usage_error("at least two stores are needed to join them");
   std::vector<FeatureStore> stores;
   stores.reserve(parts.size());
-  for (const JoinPart& part : parts) stores.emplace_back(part.store);
+  for (const JoinPart& part : parts) {
+    stores.emplace_back(part.store);
+    if (!stores.back().parts().empty())
+      throw usage_error(
+          fmt::format("{}: has its rows in other stores; join the networks of those first, then "
+                      "their rows",
+                      part.store.string()));
+  }
   const std::vector<Network> networks = networks_of(parts, stores);
   check_names(networks);
   for (std::size_t i = 1; i < stores.size(); ++i) check_same_samples(stores[0], stores[i]);

@@ -55,16 +55,49 @@ bool is_name_in_store(std::string_view view, bool has_networks) {
   return is_view_name(network) && is_view_name(view.substr(network.size() + 1));
 }
 
+std::size_t parse_samples(const json& object, const char* key, const std::string& where) {
+  const json samples = object.value(key, json());
+  if (!samples.is_number_unsigned())
+    throw data_error(fmt::format("{}: \"{}\" must be a whole number, 0 or more", where, key));
+  return samples.get<std::size_t>();
+}
+
 FeatureStore::Split parse_split(const json& object, const std::string& where) {
   if (!object.is_object())
     throw data_error(fmt::format("{}: must be an object with \"samples\" and \"classes\"", where));
-  const auto& samples = object.find("samples");
-  if (samples == object.end() || !samples->is_number_unsigned())
-    throw data_error(fmt::format("{}: \"samples\" must be a whole number, 0 or more", where));
-  FeatureStore::Split split{samples->get<std::size_t>(),
+  FeatureStore::Split split{parse_samples(object, "samples", where),
                             required<std::vector<std::string>>(object, "classes", where)};
   refuse_duplicates(split.classes, "class", where);
   return split;
+}
+
+std::vector<FeatureStore::Part> parse_parts(
+    const json& list, const std::map<std::string, FeatureStore::Split>& splits,
+    const std::string& where) {
+  if (!list.is_array())
+    throw data_error(fmt::format("{}: \"parts\" must be a list of stores", where));
+  std::vector<FeatureStore::Part> parts;
+  std::map<std::string, std::size_t> left;
+  for (const auto& [name, split] : splits) left[name] = split.samples;
+  for (const json& entry : list) {
+    FeatureStore::Part part{required<std::string>(entry, "store", where), {}};
+    const json rows = entry.value("rows", json());
+    for (const auto& [split, count] : rows.items()) {
+      const std::size_t samples =
+          parse_samples(rows, split.c_str(), fmt::format("{}: part {}", where, parts.size()));
+      if (!left.contains(split) || samples > left[split])
+        throw data_error(
+            fmt::format("{}: parts have more rows of \"{}\" than the store", where, split));
+      left[split] -= samples;
+      part.rows[split] = samples;
+    }
+    parts.push_back(std::move(part));
+  }
+  for (const auto& [split, missing] : left)
+    if (missing > 0)
+      throw data_error(
+          fmt::format("{}: parts have {} rows of \"{}\" too few", where, missing, split));
+  return parts;
 }
 
 }  // namespace
@@ -128,6 +161,19 @@ FeatureRows::FeatureRows(const std::filesystem::path& file, std::size_t samples,
                     file.string(), header.data_offset));
   data_ = mapped->bytes().data() + header.data_offset;
   memory_ = std::move(mapped);
+}
+
+FeatureRows::FeatureRows(std::vector<FeatureRows> parts)
+    : parts_(std::move(parts)),
+      element_(parts_.at(0).element_),
+      rows_(0),
+      dim_(parts_.front().dim_) {
+  for (const FeatureRows& part : parts_) ends_.push_back(rows_ += part.rows_);
+}
+
+const std::byte* FeatureRows::row_of_parts(std::size_t r) const {
+  const auto part = static_cast<std::size_t>(std::ranges::upper_bound(ends_, r) - ends_.begin());
+  return parts_[part].row(r - (part == 0 ? 0 : ends_[part - 1]));
 }
 
 void FeatureRows::copy_row(std::size_t r, std::span<float> out) const {
@@ -195,6 +241,7 @@ FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(fol
           fmt::format("{}: \"{}\" is not a split; use base, val or novel", where, name));
     splits_[name] = parse_split(split, fmt::format("{}: split {}", where, name));
   }
+  if (document.contains("parts")) parts_ = parse_parts(document["parts"], splits_, where);
   provenance_json_ = document.value("provenance", json::object()).dump();
 }
 
@@ -232,9 +279,20 @@ std::filesystem::path FeatureStore::labels_file(const std::string& split) const 
   return folder_ / split / "labels.npy";
 }
 
-std::filesystem::path FeatureStore::view_file(const std::string& split,
-                                              const std::string& view) const {
-  return folder_ / split / (view + ".npy");
+std::vector<std::filesystem::path> FeatureStore::view_files(const std::string& split,
+                                                            const std::string& view) const {
+  const std::string name = split + "/" + view + ".npy";
+  if (parts_.empty()) return {folder_ / name};
+  std::vector<std::filesystem::path> files;
+  for (const Part& part : parts_)
+    if (part.rows.contains(split)) files.push_back(folder_ / part.store / name);
+  return files;
+}
+
+std::string FeatureStore::view_place(const std::string& split, const std::string& view) const {
+  const std::vector<std::filesystem::path> files = view_files(split, view);
+  if (files.size() == 1) return files.front().string();
+  return fmt::format("{}: split {}, view {}", folder_.string(), split, view);
 }
 
 std::string FeatureStore::usual_split() const {
@@ -283,7 +341,18 @@ FeatureRows FeatureStore::features(const std::string& split, const std::string& 
   const std::size_t samples = this->split(split).samples;
   const std::size_t dim = this->dim(view);
   if (is_mean_view(view)) return mean_features(split, network_of(view));
-  return {view_file(split, view), samples, dim};
+  const std::vector<std::filesystem::path> files = view_files(split, view);
+  if (parts_.empty()) return {files.front(), samples, dim};
+  std::vector<FeatureRows> rows;
+  for (const Part& part : parts_)
+    if (const auto count = part.rows.find(split); count != part.rows.end()) {
+      rows.emplace_back(files[rows.size()], count->second, dim);
+      if (rows.back().element() != rows.front().element())
+        throw data_error(
+            fmt::format("{} and {}: one is float16 and the other float32; make both of one type",
+                        files.front().string(), files[rows.size() - 1].string()));
+    }
+  return rows.size() == 1 ? rows.front() : FeatureRows(std::move(rows));
 }
 
 FeatureRows FeatureStore::mean_features(const std::string& split, std::string_view network) const {
@@ -315,11 +384,20 @@ void FeatureStore::refuse_output_inside(const std::string& flag,
                     file.string(), folder_.string()));
 }
 
+// As store.json and whoever looks from inside the folder call it.
+std::string FeatureStore::name_in_store(const std::filesystem::path& file) const {
+  const std::string path = file.string();
+  const std::string inside = (folder_ / "").string();
+  return path.starts_with(inside) ? path.substr(inside.size()) : path;
+}
+
 std::string FeatureStore::sha256(unsigned threads) const {
   std::vector<std::string> files{"store.json"};
   for (const auto& [split, unused] : splits_) {
     files.push_back(split + "/labels.npy");
-    for (const std::string& view : views_) files.push_back(split + "/" + view + ".npy");
+    for (const std::string& view : views_)
+      for (const std::filesystem::path& file : view_files(split, view))
+        files.push_back(name_in_store(file));
   }
   std::ranges::sort(files);
   std::vector<std::string> lines(files.size());

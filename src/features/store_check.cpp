@@ -56,14 +56,17 @@ ViewFacts read_view(const FeatureStore& store, const std::string& split, const s
         throw data_error(
             fmt::format("{}: row {}, column {} is {}, but features must be finite; extract the "
                         "features again or leave that sample out",
-                        store.view_file(split, view).string(), row, column, value));
+                        store.view_place(split, view), row, column, value));
       all_zero = all_zero && value == 0.0F;
       facts.negative_values += value < 0.0F ? 1 : 0;
     }
     facts.zero_rows += all_zero ? 1 : 0;
   }
   facts.values = std::uint64_t{features.rows()} * features.dim();
-  facts.sha256 = sha256_hex(MappedFile(store.view_file(split, view)).bytes());
+  Sha256 sum;
+  for (const std::filesystem::path& file : store.view_files(split, view))
+    sum.add(MappedFile(file).bytes());
+  facts.sha256 = sum.hex();
   return facts;
 }
 
@@ -131,7 +134,8 @@ std::vector<SplitSummary> summarize_splits(const FeatureStore& store) {
       const ElementType element = store.features(name, view).element();
       if (std::ranges::find(summary.elements, element) == summary.elements.end())
         summary.elements.push_back(element);
-      summary.bytes += std::filesystem::file_size(store.view_file(name, view));
+      for (const std::filesystem::path& file : store.view_files(name, view))
+        summary.bytes += std::filesystem::file_size(file);
     }
     summaries.push_back(std::move(summary));
   }
@@ -151,8 +155,11 @@ StoreCheck check_store(const FeatureStore& store, unsigned threads) {
   });
   note_values(views, check.notes);
   warn_of_identical_views(views, check.warnings);
-  check.files = 1 + store.splits().size() + views.size();
-  for (const ViewFacts& facts : views) check.values += facts.values;
+  check.files = 1 + store.splits().size();
+  for (const ViewFacts& facts : views) {
+    check.files += store.view_files(facts.split, facts.view).size();
+    check.values += facts.values;
+  }
   return check;
 }
 

@@ -22,13 +22,14 @@ json splits_json(const std::map<std::string, FeatureStore::Split>& splits) {
 
 void write_store_description(const std::filesystem::path& store,
                              const StoreDescription& description) {
-  const json document{
-      {"format", "deepvoro-store"},
-      {"version", 1},
-      {"dim", description.dims.empty() ? json(description.dim) : json(description.dims)},
-      {"views", description.views},
-      {"splits", splits_json(description.splits)},
-      {"provenance", description.provenance}};
+  json document{{"format", "deepvoro-store"},
+                {"version", 1},
+                {"dim", description.dims.empty() ? json(description.dim) : json(description.dims)},
+                {"views", description.views},
+                {"splits", splits_json(description.splits)},
+                {"provenance", description.provenance}};
+  for (const FeatureStore::Part& part : description.parts)
+    document["parts"].push_back({{"store", part.store.string()}, {"rows", part.rows}});
   AtomicFile out(store / "store.json");
   out.write(json_text(document));
   out.commit();

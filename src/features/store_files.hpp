@@ -19,6 +19,7 @@ struct StoreDescription {
   std::vector<std::string> views;
   std::map<std::string, FeatureStore::Split> splits;
   nlohmann::json provenance = nlohmann::json::object();
+  std::vector<FeatureStore::Part> parts = {};  // where views are, if not here
 };
 
 // store.json, which makes a store of the folder.

@@ -115,7 +115,7 @@ void LoadedView::load(const std::string& split, const std::string& view) {
   const FeatureRows source = store_.features(split, view);
   file_ = is_mean_view(view)
               ? fmt::format("{}: split {}, {} of all views", store_.folder().string(), split, view)
-              : store_.view_file(split, view).string();
+              : store_.view_place(split, view);
   dim_ = source.dim();
   element_ = source.element();
   norms_.resize(source.rows());

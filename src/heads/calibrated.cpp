@@ -68,8 +68,10 @@ struct CalibratedHead::Work {
     logits = Matrix<float>(ways, sample_count);
     logit_rows.clear();
     for (std::size_t k = 0; k < ways; ++k) logit_rows.push_back(logits.row(k));
-    probabilities = Matrix<double>(ways, std::max<std::size_t>(sample_count, 1));
-    log_sums.resize(probabilities.stride());
+    probabilities = Matrix<double>(ways, kRowPadding);
+    of_label.resize(logits.stride());
+    log_sums.resize(std::max(logits.stride(), kRowPadding));
+    sums_of_ways.resize(ways);
     spread_of_ways.resize(ways);
     spread_gradient.resize(ways);
     lbfgs.emplace(parameters.stride(),
@@ -156,16 +158,13 @@ struct CalibratedHead::Work {
       loss += add_support_row(r, support.label(r), x, b, gradient);
     }
     multiply_gradients();
+    kernels::head_kernels().row_squares(x, stride, ways, dim, sums_of_ways.data());
     for (std::size_t k = 0; k < ways; ++k) {
       const float* of_way = rounded_gradient.row(k);
       const auto spread = static_cast<double>(spread_gradient[k]);
-      double squared = 0;
-      for (std::size_t d = 0; d < dim; ++d) {
-        const double w = x[k * stride + d];
-        squared += w * w;
-        gradient[k * stride + d] += static_cast<double>(of_way[d]) + spread + w;
-      }
-      loss += squared / 2;
+      for (std::size_t d = 0; d < dim; ++d)
+        gradient[k * stride + d] += static_cast<double>(of_way[d]) + spread + x[k * stride + d];
+      loss += sums_of_ways[k] / 2;
     }
     return loss;
   }
@@ -173,26 +172,23 @@ struct CalibratedHead::Work {
   // What is added to every element of a covariance makes samples vary most along (1, ..., 1), by
   // far. The Hessian is taken for that of the penalty and of this: I + c 11^T, c some samples'
   // worth.
-  void precondition(double* gradient) const {
+  void precondition(double* gradient) {
     constexpr double samples_worth = 10;
     const double c = samples_worth * options.spread;
+    kernels::head_kernels().row_sums(gradient, stride, ways, dim, sums_of_ways.data());
     for (std::size_t k = 0; k < ways; ++k) {
       double* of_way = gradient + k * stride;
-      double total = 0;
-      for (std::size_t d = 0; d < dim; ++d) total += of_way[d];
-      const double share = total * c / (1 + c * static_cast<double>(dim));
+      const double share = sums_of_ways[k] * c / (1 + c * static_cast<double>(dim));
       for (std::size_t d = 0; d < dim; ++d) of_way[d] -= share;
     }
   }
 
   void round_parameters(const double* x) {
+    kernels::head_kernels().row_sums(x, stride, ways, dim, sums_of_ways.data());
     for (std::size_t k = 0; k < ways; ++k) {
-      double total = 0;
-      for (std::size_t d = 0; d < dim; ++d) {
+      for (std::size_t d = 0; d < dim; ++d)
         rounded.row(k)[d] = static_cast<float>(x[k * stride + d]);
-        total += x[k * stride + d];
-      }
-      spread_of_ways[k] = static_cast<float>(total);
+      spread_of_ways[k] = static_cast<float>(sums_of_ways[k]);
       spread_gradient[k] = 0;
     }
   }
@@ -251,27 +247,22 @@ struct CalibratedHead::Work {
                          length, logits.row(0), length);
 
     kernels.dots(means.row(row), x, stride, ways, stride, of_means.data());
+    for (std::size_t k = 0; k < ways; ++k) of_means[k] += b[k];
+    kernels.sample_residuals({.logits = logits.row(0),
+                              .ways = ways,
+                              .stride = length,
+                              .count = sample_count,
+                              .shifts = of_means.data(),
+                              .label = label,
+                              .scratch = probabilities.row(0),
+                              .of_label = of_label.data(),
+                              .log_sums = log_sums.data(),
+                              .totals = sums_of_ways.data()});
     double loss = 0;
-    for (std::size_t k = 0; k < ways; ++k) {
-      const double of_mean = of_means[k] + b[k];
-      for (std::size_t i = 0; i < length; ++i)
-        probabilities.row(k)[i] = static_cast<double>(logits.row(k)[i]) + of_mean;
-    }
-    for (std::size_t i = 0; i < sample_count; ++i) loss -= probabilities.row(label)[i];
-    kernels.softmax(probabilities.row(0), ways, length, log_sums.data());
-    for (std::size_t i = 0; i < sample_count; ++i) {
-      loss += log_sums[i];
-      probabilities.row(label)[i] -= 1;
-    }
-    for (std::size_t k = 0; k < ways; ++k) {
-      double total = 0;
-      for (std::size_t i = 0; i < sample_count; ++i) {
-        logits.row(k)[i] = static_cast<float>(probabilities.row(k)[i]);
-        total += probabilities.row(k)[i];
-      }
-      std::fill(logits.row(k) + sample_count, logits.row(k) + length, 0.0F);
-      add_to_gradient(k, total, means.row(row), gradient);
-    }
+    for (std::size_t i = 0; i < sample_count; ++i) loss -= of_label[i];
+    for (std::size_t i = 0; i < sample_count; ++i) loss += log_sums[i];
+    for (std::size_t k = 0; k < ways; ++k)
+      add_to_gradient(k, sums_of_ways[k], means.row(row), gradient);
 
     first = 0;
     for (const std::size_t u : gaussian.bases) {
@@ -304,7 +295,7 @@ struct CalibratedHead::Work {
 
   void add_to_gradient(std::size_t k, double residual, const double* row, double* gradient) const {
     double* of_way = gradient + k * stride;
-    for (std::size_t d = 0; d < dim; ++d) of_way[d] += residual * row[d];
+    kernels::head_kernels().add_multiple(residual, row, dim, of_way);
     gradient[ways * stride + k] += residual;
   }
 
@@ -326,8 +317,9 @@ struct CalibratedHead::Work {
   std::vector<float> spread_of_ways, spread_gradient;
   Matrix<float> logits;  // of the samples of one support row, [ways x samples], then residuals
   std::vector<const float*> logit_rows;
-  Matrix<double> probabilities;
-  std::vector<double> log_sums;
+  Matrix<double> probabilities;  // of as many samples as are computed together
+  std::vector<double> of_label, log_sums;
+  std::vector<double> sums_of_ways;
   std::vector<const float*> deviation_rows;
   std::optional<Lbfgs> lbfgs;
 };

@@ -46,7 +46,6 @@ void CosineHead::start(const Support& support, LegacyRandom& random) {
     momentum_ = Matrix<double>(support.ways, 2 * count + 1);
     weights_.resize(support.ways);
     logits_ = Matrix<double>(support.ways, options_.batch);
-    log_sums_.resize(logits_.stride());
     order_.resize(count);
   }
   for (std::size_t r = 0; r < count; ++r) {
@@ -74,7 +73,7 @@ void CosineHead::step(const Support& support, std::span<const std::size_t> batch
     for (std::size_t i = 0; i < batch.size(); ++i)
       logits_.row(k)[i] = factor * position_.row(k)[batch[i]];
   }
-  kernels::head_kernels().softmax(logits_.row(0), support.ways, logits_.stride(), log_sums_.data());
+  kernels::head_kernels().softmax(logits_.row(0), support.ways, logits_.stride(), nullptr);
   for (std::size_t i = 0; i < batch.size(); ++i) logits_.row(support.label(batch[i]))[i] -= 1;
   batch_rows_.clear();
   for (const std::size_t row : batch) batch_rows_.push_back(gram_.row(row));

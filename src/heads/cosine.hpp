@@ -58,7 +58,6 @@ class CosineHead {
   Matrix<double> momentum_;  // of its momentum
   std::vector<Weight> weights_;
   Matrix<double> logits_;  // [ways x batch]
-  std::vector<double> log_sums_;
   std::vector<const double*> batch_rows_;
   std::vector<double> batch_weights_;
   std::vector<std::size_t> order_;

@@ -75,7 +75,7 @@ class Lbfgs {
   }
 
   void add(double factor, const double* from, double* to) const {
-    for (std::size_t i = 0; i < size_; ++i) to[i] += factor * from[i];
+    kernels::head_kernels().add_multiple(factor, from, size_, to);
   }
 
   // Minus the inverse Hessian that the last moves suggest, times the gradient.

@@ -1,6 +1,7 @@
 #include "heads/logistic.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/precision.hpp"
@@ -49,10 +50,13 @@ void tie_biases(MatrixView<const double> W, std::span<double> b) {
 }
 
 void tie_biases(MatrixView<const float> W, std::span<double> b) {
-  for (std::size_t k = 0; k < W.rows(); ++k) {
-    float squared_norm = 0;
-    kernels::add_squared_norm(kernels::active(), W.row(k), W.stride(), &squared_norm);
-    b[k] = -static_cast<double>(squared_norm) / 4;
+  std::array<float, 64> squared_norms;
+  for (std::size_t first = 0; first < W.rows(); first += squared_norms.size()) {
+    const std::size_t count = std::min(squared_norms.size(), W.rows() - first);
+    kernels::head_kernels().squared_norms(W.row(first), W.stride(), count, W.stride(),
+                                          squared_norms.data());
+    for (std::size_t k = 0; k < count; ++k)
+      b[first + k] = -static_cast<double>(squared_norms[k]) / 4;
   }
 }
 
@@ -63,27 +67,21 @@ void LogisticObjective<Real>::to_sigmoids() {
   reshape(sigmoids_, 2, count);
   std::copy_n(probabilities_.row(0), count, sigmoids_.row(0));
   std::fill_n(sigmoids_.row(1), count, 0.0);
-  log_sums_.resize(std::max(log_sums_.size(), count));
-  kernels::head_kernels().softmax(sigmoids_.row(0), 2, sigmoids_.stride(), log_sums_.data());
+  kernels::head_kernels().softmax(sigmoids_.row(0), 2, sigmoids_.stride(), nullptr);
   std::copy_n(sigmoids_.row(0), count, probabilities_.row(0));
 }
 
 template <class Real>
-double LogisticObjective<Real>::evaluate(std::span<const Real* const> rows,
-                                         std::span<const std::size_t> labels,
-                                         MatrixView<const Real> W, std::span<double> b) {
+void LogisticObjective<Real>::to_logits(std::span<const Real* const> rows, MatrixView<const Real> W,
+                                        std::span<double> b) {
   const std::size_t ways = W.rows();
   const std::size_t count = rows.size();
   if (residuals_.rows() != ways || residuals_.cols() != count) {
     residuals_ = Matrix<Real>(ways, count);
     probabilities_ = Matrix<double>(ways, count);
   }
-  log_sums_.resize(std::max(log_sums_.size(), probabilities_.stride()));
   logits_.assign(count * ways, Real{0});
-  pull_.assign(ways, Real{0});
-  bias_gradient_.assign(ways, 0.0);
-  const bool is_tied = options_.kind == LogisticKind::voronoi;
-  if (is_tied) tie_biases(W, b);
+  if (options_.kind == LogisticKind::voronoi) tie_biases(W, b);
 
   weight_rows_.clear();
   for (std::size_t k = 0; k < ways; ++k) weight_rows_.push_back(W.row(k));
@@ -94,18 +92,21 @@ double LogisticObjective<Real>::evaluate(std::span<const Real* const> rows,
                                                                   .length = W.stride(),
                                                                   .out = logits_.data(),
                                                                   .center_stride = count});
-  double loss = 0;
-  for (std::size_t i = 0; i < count; ++i)
-    for (std::size_t k = 0; k < ways; ++k)
+  for (std::size_t k = 0; k < ways; ++k)
+    for (std::size_t i = 0; i < count; ++i)
       probabilities_.row(k)[i] = static_cast<double>(logits_[k * count + i]) + b[k];
   if (options_.sigmoid) to_sigmoids();
-  for (std::size_t i = 0; i < count; ++i) loss -= probabilities_.row(labels[i])[i];
-  kernels::head_kernels().softmax(probabilities_.row(0), ways, probabilities_.stride(),
-                                  log_sums_.data());
-  for (std::size_t i = 0; i < count; ++i) {
-    loss += log_sums_[i];
-    probabilities_.row(labels[i])[i] -= 1;
-  }
+}
+
+template <class Real>
+void LogisticObjective<Real>::to_residuals(std::span<const std::size_t> labels,
+                                           std::span<const double> b) {
+  const std::size_t ways = probabilities_.rows();
+  const std::size_t count = labels.size();
+  pull_.assign(ways, Real{0});
+  bias_gradient_.assign(ways, 0.0);
+  for (std::size_t i = 0; i < count; ++i) probabilities_.row(labels[i])[i] -= 1;
+  const bool is_tied = options_.kind == LogisticKind::voronoi;
   const auto share = static_cast<double>(count);
   for (std::size_t k = 0; k < ways; ++k) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -121,7 +122,31 @@ double LogisticObjective<Real>::evaluate(std::span<const Real* const> rows,
     pull_[k] = static_cast<Real>(options_.weight_decay - (is_tied ? bias_gradient_[k] / 2 : 0));
     if (!is_tied) bias_gradient_[k] += options_.weight_decay * b[k];
   }
-  return loss / share;
+}
+
+template <class Real>
+void LogisticObjective<Real>::differentiate(std::span<const Real* const> rows,
+                                            std::span<const std::size_t> labels,
+                                            MatrixView<const Real> W, std::span<double> b) {
+  to_logits(rows, W, b);
+  kernels::head_kernels().softmax(probabilities_.row(0), W.rows(), probabilities_.stride(),
+                                  nullptr);
+  to_residuals(labels, b);
+}
+
+template <class Real>
+double LogisticObjective<Real>::evaluate(std::span<const Real* const> rows,
+                                         std::span<const std::size_t> labels,
+                                         MatrixView<const Real> W, std::span<double> b) {
+  to_logits(rows, W, b);
+  double loss = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) loss -= probabilities_.row(labels[i])[i];
+  std::vector<double> log_sums(probabilities_.stride());
+  kernels::head_kernels().softmax(probabilities_.row(0), W.rows(), probabilities_.stride(),
+                                  log_sums.data());
+  for (std::size_t i = 0; i < labels.size(); ++i) loss += log_sums[i];
+  to_residuals(labels, b);
+  return loss / static_cast<double>(labels.size());
 }
 
 template <class Real>
@@ -167,7 +192,7 @@ void LogisticTraining<Real>::step(std::size_t number, std::size_t begin, std::si
                                   std::span<double> b) {
   const std::span<const Real* const> rows(row_pointers_.data() + begin, end - begin);
   const std::span<const std::size_t> labels(labels_.data() + begin, end - begin);
-  objective_.evaluate(rows, labels, weights_.view(), b);
+  objective_.differentiate(rows, labels, weights_.view(), b);
   const kernels::AdamStep adam = adam_of(number);
   adam_step(Real{})(adam, rows.data(), rows.size(), objective_.residuals(0),
                     objective_.residual_stride(), objective_.pull().data(), weights_.rows(),

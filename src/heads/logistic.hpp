@@ -20,6 +20,9 @@ class LogisticObjective {
   // rows.
   double evaluate(std::span<const Real* const> rows, std::span<const std::size_t> labels,
                   MatrixView<const Real> W, std::span<double> b);
+  // The gradient alone.
+  void differentiate(std::span<const Real* const> rows, std::span<const std::size_t> labels,
+                     MatrixView<const Real> W, std::span<double> b);
 
   // The gradient of L, the cross-entropy + weight_decay/2 (|W|^2 + |b|^2), without b where it is
   // tied: dL/dW_k = sum_i residuals(k)[i] * row_i + pull()[k] * W_k; dL/db_k, where b is
@@ -31,12 +34,15 @@ class LogisticObjective {
 
  private:
   void to_sigmoids();
+  // Logits, or their sigmoids, in probabilities_.
+  void to_logits(std::span<const Real* const> rows, MatrixView<const Real> W, std::span<double> b);
+  // From probabilities to the parts of the gradient.
+  void to_residuals(std::span<const std::size_t> labels, std::span<const double> b);
 
   LogisticOptions options_;
   Matrix<Real> residuals_;        // [ways x rows]
   Matrix<double> probabilities_;  // the same
   Matrix<double> sigmoids_;       // [2 x all of the same], beside their complements
-  std::vector<double> log_sums_;
   std::vector<Real> logits_;
   std::vector<const Real*> weight_rows_;
   std::vector<Real> pull_;

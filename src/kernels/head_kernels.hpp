@@ -28,14 +28,43 @@ struct MomentumStep {
 
 inline constexpr std::size_t kNormalsPerBlock = 64;
 
+// From logits of samples to the residuals of a class; lanes are samples.
+struct SampleResiduals {
+  float* logits = nullptr;  // [ways x stride], less their shifts; then residuals, 0 from count on
+  std::size_t ways = 0;
+  std::size_t stride = 0;          // a multiple of 16
+  std::size_t count = 0;           // of samples, at most stride
+  const double* shifts = nullptr;  // [ways]
+  std::size_t label = 0;           // of all samples
+  double* scratch = nullptr;       // [ways x 16]
+  double* of_label = nullptr;      // [stride], the logits of the label
+  double* log_sums = nullptr;      // [stride], log(sum_k exp(logit_k))
+  double* totals = nullptr;        // [ways], of the residuals, in order
+};
+
 struct HeadTable {
   // out[c] = row . others[c], for `count` rows that lie `stride` elements apart.
   void (*dots)(const double* row, const double* others, std::size_t stride, std::size_t count,
                std::size_t length, double* out);
 
   // Lanes are samples. logits[k * stride + i] becomes the probability of class k for sample i;
-  // log_sums[i] = log(sum_k exp(logit_k)). stride is a multiple of 16.
+  // log_sums[i] = log(sum_k exp(logit_k)), where it is wanted. stride is a multiple of 16.
   void (*softmax)(double* logits, std::size_t ways, std::size_t stride, double* log_sums);
+
+  // out[k] = the sum of the elements of row k, or of their squares, in order.
+  void (*row_sums)(const double* rows, std::size_t stride, std::size_t count, std::size_t length,
+                   double* out);
+  void (*row_squares)(const double* rows, std::size_t stride, std::size_t count, std::size_t length,
+                      double* out);
+
+  void (*sample_residuals)(const SampleResiduals& task);
+
+  // out[k] = |row k|^2, to the bit what a dot product of floats gives.
+  void (*squared_norms)(const float* rows, std::size_t stride, std::size_t count,
+                        std::size_t length, float* out);
+
+  // to[i] += factor * from[i]
+  void (*add_multiple)(double factor, const double* from, std::size_t count, double* to);
 
   // An Adam step of values[k], means[k], squares[k], each `length` elements, all ways one after the
   // other. The gradient of values[k] is sum_r weights[k * weight_stride + r] * rows[r]

@@ -65,8 +65,88 @@ void softmax(double* logits, std::size_t ways, std::size_t stride, double* log_s
     }
     for (std::size_t k = 0; k < ways; ++k)
       for (std::size_t i = 0; i < 16; ++i) logits[k * stride + begin + i] /= total[i];
+    if (log_sums == nullptr) continue;
     for (std::size_t i = 0; i < 16; ++i) log_sums[begin + i] = largest[i] + natural_log(total[i]);
   }
+}
+
+// As many sums, each in order, as hide the latency of an addition behind each other.
+template <class Term>
+void add_in_order(std::size_t count, std::size_t length, double* sums, Term term) {
+  in_fives(count, [&]<std::size_t Count>(std::size_t first) {
+    double partial[Count];
+    for (std::size_t k = 0; k < Count; ++k) partial[k] = sums[first + k];
+    for (std::size_t i = 0; i < length; ++i)
+      for (std::size_t k = 0; k < Count; ++k) partial[k] += term(first + k, i);
+    for (std::size_t k = 0; k < Count; ++k) sums[first + k] = partial[k];
+  });
+}
+
+void row_sums(const double* rows, std::size_t stride, std::size_t count, std::size_t length,
+              double* out) {
+  for (std::size_t k = 0; k < count; ++k) out[k] = 0;
+  add_in_order(count, length, out,
+               [=](std::size_t k, std::size_t i) { return rows[k * stride + i]; });
+}
+
+void row_squares(const double* rows, std::size_t stride, std::size_t count, std::size_t length,
+                 double* out) {
+  for (std::size_t k = 0; k < count; ++k) out[k] = 0;
+  add_in_order(count, length, out, [=](std::size_t k, std::size_t i) {
+    return rows[k * stride + i] * rows[k * stride + i];
+  });
+}
+
+void sample_residuals(const dk::SampleResiduals& task) {
+  for (std::size_t k = 0; k < task.ways; ++k) task.totals[k] = 0;
+  double* scratch = task.scratch;
+  for (std::size_t begin = 0; begin < task.stride; begin += 16) {
+    for (std::size_t k = 0; k < task.ways; ++k)
+      for (std::size_t i = 0; i < 16; ++i)
+        scratch[k * 16 + i] =
+            static_cast<double>(task.logits[k * task.stride + begin + i]) + task.shifts[k];
+    double* of_label = scratch + task.label * 16;
+    for (std::size_t i = 0; i < 16; ++i) task.of_label[begin + i] = of_label[i];
+    softmax(scratch, task.ways, 16, task.log_sums + begin);
+    for (std::size_t i = 0; i < 16; ++i) of_label[i] -= 1;
+    const std::size_t left = task.count > begin ? task.count - begin : 0;
+    const std::size_t present = left < 16 ? left : 16;
+    add_in_order(task.ways, present, task.totals,
+                 [=](std::size_t k, std::size_t i) { return scratch[k * 16 + i]; });
+    for (std::size_t k = 0; k < task.ways; ++k)
+      for (std::size_t i = 0; i < 16; ++i)
+        task.logits[k * task.stride + begin + i] =
+            i < present ? static_cast<float>(scratch[k * 16 + i]) : 0.0F;
+  }
+}
+
+// The tree by which every level joins the partial sums of a dot product of floats.
+inline float joined(const FloatLanes& lanes) {
+  float all[16];
+  lanes.store(all);
+  float eight[8];
+  for (std::size_t i = 0; i < 8; ++i) eight[i] = all[i] + all[i + 8];
+  return ((eight[0] + eight[1]) + (eight[2] + eight[3])) +
+         ((eight[4] + eight[5]) + (eight[6] + eight[7]));
+}
+
+void squared_norms(const float* rows, std::size_t stride, std::size_t count, std::size_t length,
+                   float* out) {
+  in_fives(count, [&]<std::size_t Count>(std::size_t first) {
+    FloatLanes partial[Count];
+    for (FloatLanes& lanes : partial) lanes = FloatLanes::zero();
+    for (std::size_t d = 0; d < length; d += 16)
+      for (std::size_t k = 0; k < Count; ++k) {
+        const FloatLanes x = FloatLanes::load(rows + (first + k) * stride + d);
+        partial[k] = multiply_add(x, x, partial[k]);
+      }
+    for (std::size_t k = 0; k < Count; ++k) out[first + k] = joined(partial[k]);
+  });
+}
+
+// Rounded twice, as wherever the compiler is not told of fused operations.
+void add_multiple(double factor, const double* from, std::size_t count, double* to) {
+  for (std::size_t i = 0; i < count; ++i) to[i] += factor * from[i];
 }
 
 // One step of Adam for 16 parameters, given their gradient.
@@ -92,26 +172,33 @@ template <class Real>
   }
 }
 
-template <std::size_t Count, class Real>
+// As many blocks of 16 parameters as share the loading of a weight.
+template <class Real>
+constexpr std::size_t kAdamBlocks = sizeof(Real) == sizeof(float) && kQueryBlock > 2 ? 2 : 1;
+
+template <std::size_t Count, std::size_t Blocks, class Real>
 void adam_block(const dk::AdamStep& step, const Real* const* rows, std::size_t row_count,
                 const Real* weights, std::size_t weight_stride, const Real* pull,
-                std::size_t length, Real* values, Real* means, Real* squares) {
+                std::size_t length, std::size_t d, Real* values, Real* means, Real* squares) {
   using LanesOf = decltype(load_lanes(values));
-  for (std::size_t d = 0; d < length; d += 16) {
-    LanesOf sums[Count];
-    for (std::size_t k = 0; k < Count; ++k) sums[k] = LanesOf::zero();
-    for (std::size_t r = 0; r < row_count; ++r) {
-      const LanesOf x = load_lanes(rows[r] + d);
-      for (std::size_t k = 0; k < Count; ++k)
-        sums[k] = multiply_add(LanesOf::all_of(weights[k * weight_stride + r]), x, sums[k]);
-    }
+  LanesOf sums[Count][Blocks];
+  for (std::size_t k = 0; k < Count; ++k)
+    for (std::size_t b = 0; b < Blocks; ++b) sums[k][b] = LanesOf::zero();
+  for (std::size_t r = 0; r < row_count; ++r) {
+    LanesOf x[Blocks];
+    for (std::size_t b = 0; b < Blocks; ++b) x[b] = load_lanes(rows[r] + d + 16 * b);
     for (std::size_t k = 0; k < Count; ++k) {
-      const std::size_t at = k * length + d;
-      Real gradient[16];
-      multiply_add(LanesOf::all_of(pull[k]), load_lanes(values + at), sums[k]).store(gradient);
-      adam(step, gradient, values + at, means + at, squares + at);
+      const LanesOf weight = LanesOf::all_of(weights[k * weight_stride + r]);
+      for (std::size_t b = 0; b < Blocks; ++b) sums[k][b] = multiply_add(weight, x[b], sums[k][b]);
     }
   }
+  for (std::size_t k = 0; k < Count; ++k)
+    for (std::size_t b = 0; b < Blocks; ++b) {
+      const std::size_t at = k * length + d + 16 * b;
+      Real gradient[16];
+      multiply_add(LanesOf::all_of(pull[k]), load_lanes(values + at), sums[k][b]).store(gradient);
+      adam(step, gradient, values + at, means + at, squares + at);
+    }
 }
 
 template <class Real>
@@ -119,9 +206,15 @@ void adam_step(const dk::AdamStep& step, const Real* const* rows, std::size_t ro
                const Real* weights, std::size_t weight_stride, const Real* pull, std::size_t ways,
                std::size_t length, Real* values, Real* means, Real* squares) {
   in_fives(ways, [&]<std::size_t Count>(std::size_t first) {
-    adam_block<Count>(step, rows, row_count, weights + first * weight_stride, weight_stride,
-                      pull + first, length, values + first * length, means + first * length,
-                      squares + first * length);
+    const auto block = [&]<std::size_t Blocks>(std::size_t d) {
+      adam_block<Count, Blocks>(step, rows, row_count, weights + first * weight_stride,
+                                weight_stride, pull + first, length, d, values + first * length,
+                                means + first * length, squares + first * length);
+    };
+    std::size_t d = 0;
+    for (; d + 16 * kAdamBlocks<Real> <= length; d += 16 * kAdamBlocks<Real>)
+      block.template operator()<kAdamBlocks<Real>>(d);
+    for (; d < length; d += 16) block.template operator()<1>(d);
   });
 }
 
@@ -144,7 +237,7 @@ void momentum_step(const dk::MomentumStep& step, const double* const* rows, cons
 }
 
 // As many blocks of 16 elements as have their sums for 5 ways in registers.
-constexpr std::size_t kProductBlocks = kQueryBlock > 2 ? 2 : 1;
+constexpr std::size_t kProductBlocks = kQueryBlock > 2 ? 4 : 1;
 
 template <std::size_t Count, std::size_t Blocks>
 void add_products_block(const float* weights, std::size_t weight_stride, const float* rows,
@@ -174,6 +267,10 @@ void add_products(const float* weights, std::size_t weight_stride, std::size_t w
     for (; d + 16 * kProductBlocks <= length; d += 16 * kProductBlocks)
       add_products_block<Count, kProductBlocks>(weights + first, weight_stride, rows + d, row_count,
                                                 stride, out + first * out_stride + d, out_stride);
+    if constexpr (kProductBlocks > 2)
+      for (; d + 32 <= length; d += 32)
+        add_products_block<Count, 2>(weights + first, weight_stride, rows + d, row_count, stride,
+                                     out + first * out_stride + d, out_stride);
     for (; d < length; d += 16)
       add_products_block<Count, 1>(weights + first, weight_stride, rows + d, row_count, stride,
                                    out + first * out_stride + d, out_stride);
@@ -187,36 +284,40 @@ struct PhiloxWords {
 };
 
 inline void philox(std::uint64_t key, std::uint64_t counter, PhiloxWords& out) {
-  std::uint32_t a[16];
-  std::uint32_t b[16];
-  std::uint32_t c[16];
-  std::uint32_t d[16];
-  for (std::uint32_t i = 0; i < 16; ++i) {
+  // Words in the lower halves of what is multiplied, or the loop would not be vectorised.
+  constexpr std::uint64_t lower = 0xFFFFFFFFU;
+  std::uint64_t a[16];
+  std::uint64_t b[16];
+  std::uint64_t c[16];
+  std::uint64_t d[16];
+  for (std::uint64_t i = 0; i < 16; ++i) {
     const std::uint64_t at = counter + i;
-    a[i] = static_cast<std::uint32_t>(at);
-    b[i] = static_cast<std::uint32_t>(at >> 32U);
+    a[i] = at & lower;
+    b[i] = at >> 32U;
     c[i] = 0;
     d[i] = 0;
   }
   auto key_low = static_cast<std::uint32_t>(key);
   auto key_high = static_cast<std::uint32_t>(key >> 32U);
   for (int round = 0; round < 10; ++round) {
+    const std::uint64_t low = key_low;
+    const std::uint64_t high = key_high;
     for (std::size_t i = 0; i < 16; ++i) {
-      const std::uint64_t first = std::uint64_t{0xD2511F53U} * a[i];
-      const std::uint64_t second = std::uint64_t{0xCD9E8D57U} * c[i];
-      a[i] = static_cast<std::uint32_t>(second >> 32U) ^ b[i] ^ key_low;
-      c[i] = static_cast<std::uint32_t>(first >> 32U) ^ d[i] ^ key_high;
-      b[i] = static_cast<std::uint32_t>(second);
-      d[i] = static_cast<std::uint32_t>(first);
+      const std::uint64_t first = std::uint64_t{0xD2511F53U} * (a[i] & lower);
+      const std::uint64_t second = std::uint64_t{0xCD9E8D57U} * (c[i] & lower);
+      a[i] = (second >> 32U) ^ b[i] ^ low;
+      c[i] = (first >> 32U) ^ d[i] ^ high;
+      b[i] = second & lower;
+      d[i] = first & lower;
     }
     key_low += 0x9E3779B9U;
     key_high += 0xBB67AE85U;
   }
   for (std::size_t i = 0; i < 16; ++i) {
-    out.word[0][i] = a[i];
-    out.word[1][i] = b[i];
-    out.word[2][i] = c[i];
-    out.word[3][i] = d[i];
+    out.word[0][i] = static_cast<std::uint32_t>(a[i]);
+    out.word[1][i] = static_cast<std::uint32_t>(b[i]);
+    out.word[2][i] = static_cast<std::uint32_t>(c[i]);
+    out.word[3][i] = static_cast<std::uint32_t>(d[i]);
   }
 }
 
@@ -263,6 +364,11 @@ void normals(std::uint64_t key, std::uint64_t first_block, std::size_t blocks, f
 constexpr dk::HeadTable make_head_table() {
   return {.dots = dots_double,
           .softmax = softmax,
+          .row_sums = row_sums,
+          .row_squares = row_squares,
+          .sample_residuals = sample_residuals,
+          .squared_norms = squared_norms,
+          .add_multiple = add_multiple,
           .adam_step_float = adam_step<float>,
           .adam_step_double = adam_step<double>,
           .momentum_step = momentum_step,

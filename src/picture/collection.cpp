@@ -41,7 +41,10 @@ bool has_csv_header(std::string_view text) {
 
 PictureSource open_source(const std::filesystem::path& path) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return open_folder(path);
+  if (std::filesystem::is_directory(path, ignored)) {
+    const std::vector<std::filesystem::path> shards = tar_shards_in(path);
+    return shards.empty() ? open_folder(path) : open_tar_shards(path, shards);
+  }
   const MappedFile file(path);
   const std::string_view text = text_of(file);
   using std::string_view_literals::operator""sv;
@@ -64,8 +67,8 @@ class StoredPicture {
   StoredPicture(const PictureSource& source, const PicturePlace& picture) {
     if (picture.unpacked) {
       bytes_ = *picture.unpacked;
-    } else if (source.container) {
-      bytes_ = source.container->bytes().subspan(picture.offset, picture.size);
+    } else if (!source.containers.empty()) {
+      bytes_ = source.containers[picture.container].bytes().subspan(picture.offset, picture.size);
     } else {
       file_ = MappedFile(picture.path);
       bytes_ = file_.bytes();
@@ -148,7 +151,9 @@ std::string PictureCollection::name(std::size_t i) const {
 }
 
 std::string PictureCollection::where(std::size_t i) const {
-  return (source_->container ? source_->origin / name(i) : source_->pictures.at(i).path).string();
+  const PicturePlace& picture = source_->pictures.at(i);
+  if (source_->containers.empty()) return picture.path.string();
+  return (source_->containers[picture.container].path() / name(i)).string();
 }
 
 Bitmap PictureCollection::read(std::size_t i, const PictureLimits& limits) const {
@@ -166,7 +171,7 @@ std::vector<std::byte> PictureCollection::raw(std::size_t i) const {
 std::size_t PictureCollection::stored_size(std::size_t i) const {
   const PicturePlace& picture = source_->pictures.at(i);
   if (picture.unpacked) return picture.unpacked->size();
-  if (source_->container) return picture.size;
+  if (!source_->containers.empty()) return picture.size;
   std::error_code unreadable;
   const auto size = std::filesystem::file_size(picture.path, unreadable);
   return unreadable ? 0 : static_cast<std::size_t>(size);

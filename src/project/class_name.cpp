@@ -23,13 +23,15 @@ std::size_t characters_in(const std::string& text) {
 }
 
 const char* fault_of(const std::string& name) {
+  if (name.empty()) return "is empty";
   if (!is_text_line(name)) return "must be text on one line";
-  if (characters_in(name) > kMostCharacters || name.size() > kMostBytes)
-    return "is longer than 80 characters";
+  if (characters_in(name) > kMostCharacters) return "is longer than 80 characters";
+  if (name.size() > kMostBytes)
+    return "takes more than the 255 bytes that a folder's name may have (an emoji takes 4)";
   if (name.find('/') != std::string::npos || name.find('\\') != std::string::npos)
     return "has a slash in it";
   if (name.front() == '.' || name.front() == ' ' || name.back() == ' ')
-    return "begins with a dot, or begins or ends with a space";
+    return "begins with a dot or a space, or ends with a space";
   if (lower_case(name).ends_with(".dv")) return "ends like a classifier's file";
   if (lower_case(name) == "unknown") return "is the answer when a picture is in no class";
   return nullptr;

@@ -22,8 +22,12 @@ PictureFeatures features_of(Embedder& embedder, std::vector<Bitmap> seen,
 
 }  // namespace
 
-EmbeddingQueue::EmbeddingQueue(OpenNetwork open, std::vector<View> views, const Limits& limits)
-    : open_(std::move(open)), views_(std::move(views)), most_waiting_(limits.most_waiting) {
+EmbeddingQueue::EmbeddingQueue(OpenNetwork open, std::vector<View> views, const Limits& limits,
+                               NetworkInput input)
+    : open_(std::move(open)),
+      views_(std::move(views)),
+      input_(input),
+      most_waiting_(limits.most_waiting) {
   for (unsigned i = 0; i < limits.networks; ++i) threads_.emplace_back([this] { serve(); });
 }
 
@@ -37,8 +41,7 @@ EmbeddingQueue::~EmbeddingQueue() {
 }
 
 std::future<PictureFeatures> EmbeddingQueue::embed(const Bitmap& picture, std::string where) {
-  std::vector<Bitmap> seen;
-  for (const View& view : views_) seen.push_back(apply(view, picture));
+  std::vector<Bitmap> seen = input_.seen(picture, views_);
   std::future<PictureFeatures> features;
   {
     const std::scoped_lock lock(guard_);

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "backbone/network_input.hpp"
 #include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/picture/bitmap.hpp"
 #include "deepvoro/picture/view.hpp"
@@ -32,7 +33,9 @@ class EmbeddingQueue {
     unsigned networks = 1;
     std::size_t most_waiting = 4096;  // pictures
   };
-  EmbeddingQueue(OpenNetwork open, std::vector<View> views, const Limits& limits);
+  // `input` is that of the networks, which are opened later.
+  EmbeddingQueue(OpenNetwork open, std::vector<View> views, const Limits& limits,
+                 NetworkInput input = {});
   EmbeddingQueue(const EmbeddingQueue&) = delete;
   EmbeddingQueue& operator=(const EmbeddingQueue&) = delete;
   // Pictures that still wait are dropped: their futures are broken.
@@ -43,6 +46,7 @@ class EmbeddingQueue {
   [[nodiscard]] std::future<PictureFeatures> embed(const Bitmap& picture, std::string where);
 
   [[nodiscard]] std::size_t waiting() const;
+  [[nodiscard]] const NetworkInput& input() const { return input_; }
 
  private:
   struct Waiting {
@@ -55,6 +59,7 @@ class EmbeddingQueue {
 
   OpenNetwork open_;
   std::vector<View> views_;
+  NetworkInput input_;
   std::size_t most_waiting_;
   mutable std::mutex guard_;
   std::condition_variable changed_;

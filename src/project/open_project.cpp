@@ -31,6 +31,12 @@ bool is_classifier_file(const fs::path& path) {
   return path.extension() == ".dv" && !fs::is_directory(path, ignored);
 }
 
+bool is_new_folder(const fs::path& path) {
+  std::error_code ignored;
+  return !fs::exists(path, ignored) ||
+         (fs::is_directory(path, ignored) && fs::is_empty(path, ignored));
+}
+
 ProjectFolder folder_at(const ProjectOptions& options) {
   return {options.path,
           options.read_only ? ProjectFolder::Access::read_only : ProjectFolder::Access::changes};
@@ -55,6 +61,7 @@ ProjectNetwork network_for(OpenedBackbone opened, std::optional<ClassifierOption
   }
   std::vector<View> views;
   for (const std::string& view : network.options.views) views.push_back(view_named(view));
+  const NetworkInput input{.light_strokes = opened.network->light_strokes()};
   // The one that is open already, then others.
   const auto first = std::make_shared<std::unique_ptr<Backbone>>(std::move(opened.network));
   const auto guard = std::make_shared<std::mutex>();
@@ -66,8 +73,28 @@ ProjectNetwork network_for(OpenedBackbone opened, std::optional<ClassifierOption
         }
         return open_network(file);
       },
-      views, limits);
+      views, limits, input);
   return network;
+}
+
+std::optional<std::string> remembered_backbone(const ProjectFolder& folder) {
+  constexpr std::size_t longest = 4096;
+  std::error_code ignored;
+  if (!fs::is_regular_file(folder.backbone_file(), ignored)) return std::nullopt;
+  return read_text(folder.backbone_file(), longest);
+}
+
+// What cannot be remembered is told, and serves for as long as this process does.
+void remember_backbone(const ProjectOptions& options, const std::string& backbone) {
+  const ProjectFolder folder(options.path, ProjectFolder::Access::read_only);
+  if (remembered_backbone(folder) == backbone) return;
+  try {
+    AtomicFile file(folder.backbone_file());
+    file.write(backbone);
+    file.commit();
+  } catch (const Error& error) {
+    if (options.problem) options.problem(error.what());
+  }
 }
 
 std::string backbone_for(const ProjectOptions& options) {
@@ -75,6 +102,7 @@ std::string backbone_for(const ProjectOptions& options) {
   std::error_code ignored;
   if (!fs::is_directory(options.path, ignored)) return kOfNewProjects;
   const ProjectFolder folder(options.path, ProjectFolder::Access::read_only);
+  if (const auto remembered = remembered_backbone(folder)) return *remembered;
   if (!fs::is_directory(folder.pictures(), ignored)) return kOfNewProjects;
   std::vector<Picture> pictures;
   for (const Found& found : folder.contents().pictures) {
@@ -82,7 +110,7 @@ std::string backbone_for(const ProjectOptions& options) {
     pictures.push_back(
         {found.home.name, file.string(), [file] { return read_bitmap(file); }, file});
   }
-  return pictures.empty() ? kOfNewProjects : suitable_backbone(pictures).name;
+  return pictures.empty() ? kOfNewProjects : installed(suitable_backbone(pictures)).name;
 }
 
 bool is_before(const timespec& one, const timespec& other) {
@@ -212,8 +240,7 @@ class FolderLoader {
 std::unique_ptr<Project> project_of_folder(const ProjectOptions& options,
                                            const ProjectNetwork& network,
                                            const std::optional<Classifier>& saved) {
-  std::error_code ignored;
-  const bool is_new = !fs::exists(options.path, ignored) || fs::is_empty(options.path, ignored);
+  const bool is_new = is_new_folder(options.path);
   ProjectFolder folder = folder_at(options);
   if (is_new && !options.read_only)
     for (const ReadyMadePicture& picture : options.ready_made) {
@@ -257,17 +284,16 @@ std::unique_ptr<Project> project_of_file(const ProjectOptions& options,
 std::optional<Classifier> saved_at(const ProjectOptions& options) {
   if (is_classifier_file(options.path)) return Classifier::load(options.path);
   std::error_code ignored;
-  if (!fs::exists(options.path, ignored)) {
-    if (!options.read_only) return std::nullopt;
+  const bool exists = fs::exists(options.path, ignored);
+  if (!exists && options.read_only)
     throw data_error(fmt::format("{}: is not there, and nothing is made where nothing may change",
                                  options.path.string()));
-  }
-  if (!fs::is_directory(options.path, ignored))
+  if (exists && !fs::is_directory(options.path, ignored))
     throw data_error(
         fmt::format("{}: is neither a classifier (.dv) nor a folder with a folder of pictures for "
                     "each class",
                     options.path.string()));
-  if (!options.read_only) ProjectFolder::check_free(options.path);
+  if (!options.read_only) ProjectFolder::check_for_changes(options.path);
   return classifier_at(options.path / "classifier.dv");
 }
 
@@ -280,7 +306,8 @@ std::unique_ptr<Project> project_of(const ProjectOptions& options, const Project
 }  // namespace
 
 FoundProject find_project(const ProjectOptions& options) {
-  FoundProject found{.saved = saved_at(options), .backbone = {}};
+  FoundProject found{
+      .saved = saved_at(options), .backbone = {}, .is_new = is_new_folder(options.path)};
   found.backbone =
       found.saved ? backbone_of(found.saved->origin(), options.backbone) : backbone_for(options);
   (void)backbone_file(found.backbone);
@@ -290,9 +317,12 @@ FoundProject find_project(const ProjectOptions& options) {
 std::unique_ptr<Project> open_project(const ProjectOptions& options, const FoundProject& found) {
   const auto known =
       found.saved ? std::optional(found.saved->options()) : std::optional<ClassifierOptions>();
-  return project_of(options,
-                    network_for(open_backbone(found.backbone, "cpu"), known, options.limits),
-                    found.saved);
+  auto project =
+      project_of(options, network_for(open_backbone(found.backbone, "cpu"), known, options.limits),
+                 found.saved);
+  if (!options.read_only && !is_classifier_file(options.path))
+    remember_backbone(options, found.backbone);
+  return project;
 }
 
 std::unique_ptr<Project> open_project(const ProjectOptions& options,

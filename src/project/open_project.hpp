@@ -34,10 +34,12 @@ struct ProjectOptions {
 
 // What lies at a path, before its network is loaded. A data error where that is no project, or one
 // that cannot be opened: a classifier that is missing or damaged, another file, a folder that
-// another process has, a network that is not installed. Nothing is written.
+// another process has or that nothing can be written to, a network that is not installed. Nothing
+// stays written.
 struct FoundProject {
   std::optional<Classifier> saved;  // as the project was served last
   std::string backbone;             // name or file
+  bool is_new = false;              // nothing is there yet
 };
 [[nodiscard]] FoundProject find_project(const ProjectOptions& options);
 

@@ -1,42 +1,25 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <future>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <semaphore>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "classifier_saver.hpp"
 #include "deepvoro/classifier/classifier.hpp"
 #include "embedding_queue.hpp"
 #include "project_contents.hpp"
+#include "project_history.hpp"
+#include "project_snapshot.hpp"
 
 namespace deepvoro {
-
-// A project as it was after one of its changes. Never changes itself.
-struct ProjectSnapshot {
-  std::uint64_t revision = 0;
-  std::vector<std::string> classes;                // by name; some may have no pictures
-  std::map<std::string, ProjectPicture> pictures;  // by id
-  std::shared_ptr<const Classifier> classifier;    // nullptr where there are no pictures
-  std::vector<std::string> sample_ids;             // pictures that are its samples
-  std::optional<std::string> undo;                 // what the last change was, if it can be undone
-  std::optional<std::string> redo;
-
-  [[nodiscard]] bool has_class(const std::string& name) const;
-  // A ProjectError (missing) where there is none.
-  [[nodiscard]] const ProjectPicture& picture(const std::string& id) const;
-  [[nodiscard]] std::vector<const ProjectPicture*> pictures_of(const std::string& name) const;
-};
 
 // Pictures with labels, and the classifier of them: the same, byte for byte, that `deepvoro fit`
 // makes of the project's folder. A change is on disk, and in the snapshot that the next question
@@ -60,7 +43,7 @@ class Project {
   explicit Project(Parts parts);
   Project(const Project&) = delete;
   Project& operator=(const Project&) = delete;
-  ~Project();
+  ~Project() = default;
 
   [[nodiscard]] std::shared_ptr<const ProjectSnapshot> snapshot() const;
   [[nodiscard]] const ClassifierOptions& options() const { return options_; }
@@ -70,6 +53,8 @@ class Project {
   // Where the folders of the classes are.
   [[nodiscard]] std::filesystem::path pictures_folder() const;
   [[nodiscard]] std::size_t waiting() const { return queue_->waiting(); }
+  // Whether its network is one of drawings, light strokes on a dark ground.
+  [[nodiscard]] bool is_of_sketches() const { return queue_->input().light_strokes; }
 
   // Features of a picture file that a client sent. `name` is what the client calls it.
   [[nodiscard]] std::future<PictureFeatures> look_at(std::span<const std::byte> file,
@@ -83,13 +68,18 @@ class Project {
     std::span<const std::byte> file;
   };
   struct Taught {
-    std::vector<std::string> ids;     // of each picture; empty where it was refused
-    std::vector<std::string> errors;  // of each picture; empty where it was added
+    // Of each picture: its id, or why it is refused; one of them is empty.
+    std::vector<std::string> ids;
+    std::vector<std::string> errors;
+    std::vector<bool> known;         // of each picture: it is in the class already, under that id
+    std::vector<std::string> notes;  // on pictures that are in another class too
     std::uint64_t revision = 0;
   };
-  // A class that is not there is made. Pictures that cannot be read are refused, the others added.
-  // Those of one group, one after the other, are undone together.
-  Taught teach(const std::vector<NewPicture>& pictures, const std::string& group = {});
+  // A class that is not there is made. Pictures that cannot be read are refused, the others added,
+  // but none twice to the same class. `classes` are made too where they are not there. Those of one
+  // group, one after the other, are undone together.
+  Taught teach(const std::vector<NewPicture>& pictures, const std::string& group = {},
+               const std::vector<std::string>& classes = {});
 
   // Each gives the revision that has it.
   std::uint64_t add_class(const std::string& name);
@@ -110,28 +100,35 @@ class Project {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  using SeenFeatures = std::vector<std::shared_ptr<const PictureFeatures>>;
 
-  std::uint64_t change(Lock lock, ProjectChange change);
-  std::uint64_t did(Lock lock, ProjectChange change);
-  Done go_back(std::vector<ProjectChange>& from, std::vector<ProjectChange>& to, const char* what);
+  [[nodiscard]] SeenFeatures look_at_all(const std::vector<NewPicture>& pictures,
+                                         std::vector<std::string>& errors);
+  // Adds them, and what was done to the change.
+  void add_all(const std::vector<NewPicture>& pictures, const SeenFeatures& features,
+               Taught& taught, ProjectChange& change);
+  void make_class(const std::string& name, ProjectChange& change);
+  [[nodiscard]] std::vector<const ProjectPicture*> copies_of(const NewPicture& picture,
+                                                             const PictureFeatures& features) const;
+
+  std::uint64_t change(Lock lock, const ProjectChange& change);
+  std::uint64_t did(Lock lock, const ProjectChange& change);
+  Done go(ProjectHistory::Direction direction);
   void publish(std::uint64_t revision);
   void revert(const ProjectChange& change);
   [[nodiscard]] std::shared_ptr<ProjectSnapshot> copied() const;
   void check_has_class(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> class_list() const;
-  void save_in_background();
 
   ClassifierOptions options_;
   std::filesystem::path classifier_file_;
   std::shared_ptr<EmbeddingQueue> queue_;
   bool read_only_;
-  std::function<void(const std::string&)> problem_;
   std::counting_semaphore<> decoding_;
 
   mutable std::mutex guard_;  // of what follows
   ProjectContents contents_;
-  std::vector<ProjectChange> done_;
-  std::vector<ProjectChange> undone_;
+  ProjectHistory history_;
   std::uint64_t revision_ = 1;
   std::uint64_t next_order_ = 0;
   std::size_t removed_classes_ = 0;
@@ -140,13 +137,7 @@ class Project {
   mutable std::mutex snapshot_guard_;
   std::shared_ptr<const ProjectSnapshot> snapshot_;
 
-  std::mutex writing_;  // the classifier's file
-  std::uint64_t saved_ = 0;
-  std::mutex saver_guard_;
-  std::condition_variable saver_wakes_;
-  bool is_dirty_ = false;
-  bool ends_ = false;
-  std::thread saver_;
+  std::unique_ptr<ClassifierSaver> saver_;  // ends first; none where nothing may change
 };
 
 }  // namespace deepvoro

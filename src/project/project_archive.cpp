@@ -4,7 +4,10 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <memory>
+#include <optional>
 
 #include "core/archive.hpp"
 #include "picture/collections/picture_source.hpp"
@@ -36,6 +39,19 @@ void add_file(zip_t* archive, const fs::path& from, const std::string& name) {
   ::zip_set_file_compression(archive, static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
 }
 
+void add_folder(zip_t* archive, const fs::path& file, const std::string& name) {
+  if (::zip_dir_add(archive, name.c_str(), ZIP_FL_ENC_UTF_8) < 0)
+    fail_to_pack(file, ::zip_strerror(archive));
+}
+
+// The class that a folder in `pictures` is of.
+std::optional<std::string> class_at(const fs::path& folder) {
+  const fs::path path = folder.filename().empty() ? folder.parent_path() : folder;
+  const std::string name = path.filename().string();
+  if (path.parent_path().filename() != "pictures" || name.starts_with('.')) return std::nullopt;
+  return name;
+}
+
 // The folder in `pictures`, or the one that the picture lies in.
 std::string class_in(const fs::path& path) {
   auto part = std::find(path.begin(), path.end(), fs::path("pictures"));
@@ -50,7 +66,7 @@ void write_archive(const Project& project, const ProjectSnapshot& snapshot, cons
   int error = 0;
   std::unique_ptr<zip_t, Discard> archive(
       ::zip_open(file.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &error));
-  if (!archive) fail_to_pack(file, "it cannot be created");
+  if (!archive) fail_to_pack(file, std::strerror(errno));
   std::error_code ignored;
   for (const auto& [id, picture] : snapshot.pictures) {
     const fs::path from = project.pictures_folder() / picture.home.class_name / picture.home.name;
@@ -58,6 +74,10 @@ void write_archive(const Project& project, const ProjectSnapshot& snapshot, cons
       add_file(archive.get(), from,
                fmt::format("pictures/{}/{}", picture.home.class_name, picture.home.name));
   }
+  if (project.has_files())
+    for (const std::string& name : snapshot.classes)
+      if (snapshot.pictures_of(name).empty())
+        add_folder(archive.get(), file, fmt::format("pictures/{}/", name));
   const fs::path classifier = file.string() + ".dv";
   if (snapshot.classifier) {
     snapshot.classifier->save(classifier);
@@ -90,7 +110,9 @@ ArchivedPictures read_archive(std::span<const std::byte> file, std::size_t limit
   }
   for (std::size_t i = 0; i < names.size(); ++i)
     found.pictures.push_back({names[i].first, names[i].second, found.files[i]});
-  if (found.pictures.empty())
+  for (const std::string& folder : archive.folders())
+    if (const auto class_name = class_at(folder)) found.classes.push_back(*class_name);
+  if (found.pictures.empty() && found.classes.empty())
     throw data_error(
         "the archive: holds no pictures in folders; a folder is needed for each class");
   return found;

@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <tuple>
 
 #include "core/files.hpp"
@@ -88,8 +91,27 @@ ProjectFolder::ProjectFolder(const fs::path& folder, Access access)
   make_folder(folder_ / kRemoved);
 }
 
-void ProjectFolder::check_free(const fs::path& folder) {
-  (void)locked(folder);
+void ProjectFolder::check_for_changes(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> made;  // from the inside
+  for (fs::path missing = fs::absolute(folder).lexically_normal();
+       !fs::exists(missing, error) && missing != missing.parent_path();
+       missing = missing.parent_path())
+    if (!missing.filename().empty()) made.push_back(missing);
+  fs::create_directories(folder, error);
+  if (!error) {
+    if (made.empty()) (void)locked(folder);
+    std::string inside = (folder / ".deepvoro-XXXXXX").string();
+    if (::mkdtemp(inside.data()) == nullptr)
+      error.assign(errno, std::generic_category());
+    else
+      made.insert(made.begin(), inside);
+  }
+  for (const fs::path& one : made) ::rmdir(one.c_str());
+  if (error)
+    throw data_error(fmt::format("{}: nothing can be written there ({}); choose another folder{}",
+                                 folder.string(), error.message(),
+                                 made.empty() ? ", or use `read_only`" : ""));
 }
 
 fs::path ProjectFolder::folder_of(const std::string& class_name) const {

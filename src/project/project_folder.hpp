@@ -28,12 +28,15 @@ class ProjectFolder {
   enum class Access { read_only, changes };
   // A folder that is not there is made. A data error where another process has it.
   ProjectFolder(const std::filesystem::path& folder, Access access);
-  // The same data error, of a folder that is there.
-  static void check_free(const std::filesystem::path& folder);
+  // The same data error, or one where nothing can be written there. What is made to find out is
+  // removed again.
+  static void check_for_changes(const std::filesystem::path& folder);
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
   [[nodiscard]] const std::filesystem::path& pictures() const { return pictures_; }
   [[nodiscard]] std::filesystem::path classifier_file() const { return folder_ / "classifier.dv"; }
+  // The name of the network, which is needed before there is a classifier to tell it.
+  [[nodiscard]] std::filesystem::path backbone_file() const { return folder_ / ".backbone"; }
   [[nodiscard]] std::filesystem::path file_of(const PictureHome& home) const;
   // Where a removed picture or class is kept.
   [[nodiscard]] std::filesystem::path removed(const std::string& name) const;

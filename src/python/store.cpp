@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -25,16 +26,26 @@ py::object json_value(const std::string& text) {
   return py::module_::import("json").attr("loads")(text);
 }
 
+// Rows of several files.
+py::array copied(const FeatureRows& rows, const py::dtype& element) {
+  py::array array(element, {rows.rows(), rows.dim()});
+  const std::size_t bytes = rows.dim() * element_size(rows.element());
+  auto* out = static_cast<std::byte*>(array.mutable_data());
+  for (std::size_t r = 0; r < rows.rows(); ++r) std::memcpy(out + r * bytes, rows.row(r), bytes);
+  return array;
+}
+
 // The file's own memory, mapped, for as long as the array lives.
 py::array features(const FeatureStore& store, const std::string& split,
                    const std::optional<std::string>& view) {
   auto rows =
       std::make_unique<FeatureRows>(store.features(split, view.value_or(store.views().front())));
   const FeatureRows& mapped = *rows;
+  const py::dtype element(mapped.element() == ElementType::float16 ? "<f2" : "<f4");
+  if (!mapped.is_contiguous()) return copied(mapped, element);
   const py::capsule owner(rows.release(),
                           [](void* memory) { delete static_cast<FeatureRows*>(memory); });
-  py::array array(py::dtype(mapped.element() == ElementType::float16 ? "<f2" : "<f4"),
-                  {mapped.rows(), mapped.dim()}, {}, mapped.row(0), owner);
+  py::array array(element, {mapped.rows(), mapped.dim()}, {}, mapped.row(0), owner);
   array.attr("flags").attr("writeable") = false;
   return array;
 }

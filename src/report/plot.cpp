@@ -317,6 +317,21 @@ void Panel::row_label(double at, const std::string& words) {
                        px(layout_.left - 8), px(y(at) + 4), html(words));
 }
 
+std::size_t Panel::label_every_tick() const {
+  constexpr double apart = 3;
+  // Digits are narrower than letters.
+  const auto half = [&](std::size_t i) { return 0.9 * text_width(x_.ticks[i].second) / 2; };
+  std::size_t every = 1;
+  for (; every < x_.ticks.size(); ++every) {
+    bool fits = true;
+    for (std::size_t i = every; i < x_.ticks.size(); i += every)
+      fits &=
+          x(x_.ticks[i].first) - half(i) >= x(x_.ticks[i - every].first) + half(i - every) + apart;
+    if (fits) break;
+  }
+  return every;
+}
+
 std::string Panel::axes() const {
   std::string out;
   const double bottom = layout_.height - layout_.bottom;
@@ -327,11 +342,14 @@ std::string Panel::axes() const {
         "text-anchor=\"end\">{}</text>\n",
         px(layout_.left), px(y(value)), px(right), px(layout_.left - 6), px(y(value) + 4),
         html(words));
-  for (const auto& [value, words] : x_.ticks)
-    out += fmt::format(
-        "<path class=\"ax\" d=\"M{} {}v4\"/><text class=\"tk\" x=\"{}\" y=\"{}\" "
-        "text-anchor=\"middle\">{}</text>\n",
-        px(x(value)), px(bottom), px(x(value)), px(bottom + 17), html(words));
+  const std::size_t every = label_every_tick();
+  for (std::size_t i = 0; i < x_.ticks.size(); ++i) {
+    const auto& [value, words] = x_.ticks[i];
+    out += fmt::format("<path class=\"ax\" d=\"M{} {}v4\"/>\n", px(x(value)), px(bottom));
+    if (i % every == 0)
+      out += fmt::format("<text class=\"tk\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
+                         px(x(value)), px(bottom + 17), html(words));
+  }
   if (!x_.label.empty() || !x_.ticks.empty())
     out += fmt::format("<path class=\"ax\" d=\"M{} {}H{}\"/>\n", px(layout_.left), px(bottom),
                        px(right));

@@ -105,6 +105,8 @@ class Panel {
 
  private:
   [[nodiscard]] std::string axes() const;
+  // 1 where all numbers of the x axis have room beside each other.
+  [[nodiscard]] std::size_t label_every_tick() const;
   [[nodiscard]] std::string path_through(std::span<const Point> points) const;
 
   std::string title_;

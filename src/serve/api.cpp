@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 
+#include "composed_text.hpp"
 #include "core/text.hpp"
 #include "project/project_error.hpp"
 
@@ -75,8 +77,8 @@ Api::Api(Options options)
       {"GET", "/api/openapi.json", Lane::at_once, 0, &Api::openapi, false},
       {"GET", "/api/project", Lane::at_once, 0, &Api::project_info},
       {"GET", "/api/classes", Lane::at_once, 0, &Api::classes},
-      {"POST", "/api/predict", Lane::question, body, &Api::predict},
-      {"GET", "/api/classes/*/pictures", Lane::reading, 0, &Api::pictures},
+      {"POST", "/api/predict", Lane::question, body, &Api::predict, true, {"reject", "why"}},
+      {"GET", "/api/classes/*/pictures", Lane::reading, 0, &Api::pictures, true, {"count", "from"}},
       {"GET", "/api/pictures/*", Lane::reading, 0, &Api::picture},
       {"GET", "/api/pictures/*/thumbnail", Lane::reading, 0, &Api::thumbnail},
       {"GET", "/api/check", Lane::reading, 0, &Api::check},
@@ -138,6 +140,23 @@ std::string Api::name_of(const Route& route) {
   return fmt::format("{} {}", route.method, route.path);
 }
 
+std::optional<Response> Api::refusal_at(const Route& route, const RequestHead& head) const {
+  // Pages may be opened with anything behind their path.
+  const bool is_of_api = std::string_view(route.path).starts_with("/api/");
+  for (const auto& [name, value] : head.query)
+    if (is_of_api && std::ranges::find(route.parameters, name) == route.parameters.end())
+      return error_response(400,
+                            fmt::format("there is no parameter '{}' here; {}", as_text_line(name),
+                                        route.parameters.empty()
+                                            ? "none is taken"
+                                            : "those that there are: " + listed(route.parameters)));
+  if (route.needs_project && !project())
+    return later("the network is being loaded; try again in a moment", "1");
+  if (route.lane == Lane::change && options_.read_only)
+    return error_response(403, "this server is read-only; nothing can be changed");
+  return std::nullopt;
+}
+
 Admission Api::admit(const RequestHead& head) const {
   Admission admission{.refusal = gate_.refusal(head)};
   if (admission.refusal) return admission;
@@ -153,10 +172,7 @@ Admission Api::admit(const RequestHead& head) const {
   }
   admission.most_body_bytes = found.route->most_body_bytes;
   admission.lane = found.route->lane;
-  if (found.route->needs_project && !project())
-    admission.refusal = later("the network is being loaded; try again in a moment", "1");
-  else if (found.route->lane == Lane::change && options_.read_only)
-    admission.refusal = error_response(403, "this server is read-only; nothing can be changed");
+  admission.refusal = refusal_at(*found.route, head);
   if (admission.refusal) admission.refusal->route = name_of(*found.route);
   return admission;
 }
@@ -189,6 +205,15 @@ Response Api::answer_route(const Request& request, const Match& match) {
   }
   response.route = name_of(*match.route);
   return response;
+}
+
+std::string Api::class_called(const std::string& name) const {
+  const auto snapshot = project()->snapshot();
+  if (snapshot->has_class(name)) return name;
+  std::string meant = composed(name);
+  for (const std::string& known : snapshot->classes)
+    if (composed(known) == meant) return known;
+  return meant;
 }
 
 std::shared_ptr<const ProjectCheck> Api::check_of(const ProjectSnapshot& snapshot) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,7 @@ class Api {
     std::size_t most_body_bytes;
     Response (Api::*answer)(const Request& request, const Arguments& arguments);
     bool needs_project = true;
+    std::vector<std::string> parameters = {};  // that may follow the path
   };
   struct Match {
     const Route* route = nullptr;
@@ -61,11 +63,15 @@ class Api {
   };
 
   [[nodiscard]] static std::string name_of(const Route& route);
+  [[nodiscard]] std::optional<Response> refusal_at(const Route& route,
+                                                   const RequestHead& head) const;
   [[nodiscard]] Match match(const RequestHead& head) const;
   [[nodiscard]] Admission admit(const RequestHead& head) const;
   [[nodiscard]] Response answer(const Request& request);
   [[nodiscard]] Response answer_route(const Request& request, const Match& match);
   [[nodiscard]] std::shared_ptr<Project> project() const;
+  // The class that a client means: letters with accents are the same, composed or not.
+  [[nodiscard]] std::string class_called(const std::string& name) const;
   [[nodiscard]] std::shared_ptr<const ProjectCheck> check_of(const ProjectSnapshot& snapshot);
 
   // api_page.cpp

@@ -48,7 +48,7 @@ ordered_json answer_to(const ProjectSnapshot& snapshot, const PictureFeatures& f
   const Classifier& classifier = *snapshot.classifier;
   Prediction prediction;
   std::optional<ordered_json> why;
-  if (head.parameter("why") == "0") {
+  if (!head.flag("why", true)) {
     std::vector<MatrixView<const float>> rows;
     for (const std::vector<float>& view : features) rows.emplace_back(view.data(), 1, view.size());
     prediction = classifier.predict(rows).front();
@@ -58,7 +58,7 @@ ordered_json answer_to(const ProjectSnapshot& snapshot, const PictureFeatures& f
     prediction = explanation.prediction;
     why = why_json(snapshot, explanation);
   }
-  const bool rejects = head.parameter("reject") == "1" && prediction.unknown;
+  const bool rejects = head.flag("reject", false) && prediction.unknown;
   ordered_json answer = answer_json(classifier, prediction, name,
                                     rejects ? "unknown" : classifier.classes()[prediction.label],
                                     classifier.calibration().threshold());

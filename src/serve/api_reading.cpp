@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -24,12 +23,6 @@ using nlohmann::ordered_json;
 constexpr const char* kImmutable = "private, max-age=31536000, immutable";
 constexpr std::size_t kLongestSide = 128;  // of a thumbnail
 
-std::size_t number_or(const std::string& text, std::size_t otherwise) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? number : otherwise;
-}
-
 // As a shell takes it.
 std::string quoted(const std::string& text) {
   const bool is_plain = text.find_first_not_of(
@@ -41,7 +34,9 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-std::vector<std::string> commands_for(const Project& project) {
+// None of them works before anything is taught.
+std::vector<std::string> commands_for(const Project& project, const ProjectSnapshot& snapshot) {
+  if (!snapshot.classifier) return {};
   const ClassifierOptions& options = project.options();
   const std::string file = quoted(project.classifier_file().string());
   std::vector<std::string> commands;
@@ -94,11 +89,11 @@ Response Api::project_info(const Request& /*request*/, const Arguments& /*argume
               {"has_pictures", current->has_files()},
               {"backbone", options.origin.backbone},
               {"size", view_named(options.views.front()).size},
-              {"input", options.origin.backbone == "quickdraw-conv4" ? "sketch" : "photograph"},
+              {"input", current->is_of_sketches() ? "sketch" : "photograph"},
               {"revision", snapshot->revision},
               {"undo", text_or_null(snapshot->undo)},
               {"redo", text_or_null(snapshot->redo)},
-              {"commands", commands_for(*current)}})};
+              {"commands", commands_for(*current, *snapshot)}})};
 }
 
 Response Api::classes(const Request& /*request*/, const Arguments& /*arguments*/) {
@@ -115,11 +110,11 @@ Response Api::classes(const Request& /*request*/, const Arguments& /*arguments*/
 Response Api::pictures(const Request& request, const Arguments& arguments) {
   constexpr std::size_t usual = 200;
   const auto snapshot = project()->snapshot();
-  const std::vector<const ProjectPicture*> all = snapshot->pictures_of(arguments.front());
+  const std::vector<const ProjectPicture*> all =
+      snapshot->pictures_of(class_called(arguments.front()));
   const auto check = check_of(*snapshot);
-  const std::size_t from = std::min(all.size(), number_or(request.head.parameter("from"), 0));
-  const std::size_t count =
-      std::min(all.size() - from, number_or(request.head.parameter("count"), usual));
+  const std::size_t from = std::min(all.size(), request.head.whole("from", 0));
+  const std::size_t count = std::min(all.size() - from, request.head.whole("count", usual));
   ordered_json pictures = ordered_json::array();
   for (std::size_t i = from; i < from + count; ++i) {
     ordered_json picture{{"id", all[i]->id}, {"kind", "picture"}, {"wrong", false}, {"doubt", 0.0}};

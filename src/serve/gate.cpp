@@ -56,8 +56,8 @@ std::optional<Response> Gate::refusal(const RequestHead& request) const {
   if (request.changes_something() && request.path != std::vector<std::string>{"api", "predict"} &&
       !knows_token)
     return error_response(403,
-                          "the header X-Deepvoro-Token is missing or wrong; it was printed at "
-                          "the start");
+                          "the header X-Deepvoro-Token is missing or wrong; the token was "
+                          "printed at the start, or is in the file of --token-file");
   if (rules_.is_public && is_private(request) && !knows_token && !has_cookie(request))
     return error_response(403, "the header X-Deepvoro-Token is missing or wrong");
   return std::nullopt;

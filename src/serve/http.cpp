@@ -1,10 +1,14 @@
 #include "http.hpp"
 
+#include <fmt/format.h>
+
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
 #include "core/text.hpp"
+#include "project/project_error.hpp"
 
 namespace deepvoro::serve {
 namespace {
@@ -52,6 +56,12 @@ const std::string& found_in(const std::map<std::string, std::string>& all,
   return found == all.end() ? kNothing : found->second;
 }
 
+[[noreturn]] void fail_parameter(const std::string& name, const char* expected,
+                                 const std::string& text) {
+  throw ProjectError(Refusal::invalid, fmt::format("the parameter '{}' must be {}, not '{}'", name,
+                                                   expected, as_text_line(text)));
+}
+
 }  // namespace
 
 const std::string& RequestHead::field(const std::string& name) const {
@@ -60,6 +70,24 @@ const std::string& RequestHead::field(const std::string& name) const {
 
 const std::string& RequestHead::parameter(const std::string& name) const {
   return found_in(query, name);
+}
+
+bool RequestHead::flag(const std::string& name, bool otherwise) const {
+  const auto found = query.find(name);
+  if (found == query.end()) return otherwise;
+  if (found->second != "0" && found->second != "1") fail_parameter(name, "0 or 1", found->second);
+  return found->second == "1";
+}
+
+std::size_t RequestHead::whole(const std::string& name, std::size_t otherwise) const {
+  const auto found = query.find(name);
+  if (found == query.end()) return otherwise;
+  const std::string& text = found->second;
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size())
+    fail_parameter(name, "a whole number", text);
+  return number;
 }
 
 bool parse_target(const std::string& target, RequestHead& head) {
@@ -80,8 +108,7 @@ bool parse_target(const std::string& target, RequestHead& head) {
         auto name = decoded(part.substr(0, equal));
         auto value = decoded(equal == std::string_view::npos ? "" : part.substr(equal + 1));
         if (!name || !value) return false;
-        head.query.try_emplace(*std::move(name), *std::move(value));
-        return true;
+        return head.query.try_emplace(*std::move(name), *std::move(value)).second;
       });
 }
 

@@ -20,6 +20,9 @@ struct RequestHead {
   // Empty where there is none.
   [[nodiscard]] const std::string& field(const std::string& name) const;
   [[nodiscard]] const std::string& parameter(const std::string& name) const;
+  // A ProjectError (invalid) where it is something else.
+  [[nodiscard]] bool flag(const std::string& name, bool otherwise) const;  // 0 or 1
+  [[nodiscard]] std::size_t whole(const std::string& name, std::size_t otherwise) const;
   [[nodiscard]] bool changes_something() const { return method != "GET" && method != "HEAD"; }
 };
 
@@ -37,7 +40,8 @@ struct Response {
   std::string route = {};           // what kind of request it answers, for statistics
 };
 
-// Method and target of a request line, without fields. False where the target is none.
+// Method and target of a request line, without fields. False where the target is none, or names a
+// parameter twice.
 [[nodiscard]] bool parse_target(const std::string& target, RequestHead& head);
 
 // On one line. What is not UTF-8 is replaced.

@@ -43,7 +43,7 @@ std::optional<Response> ParsedRequest::take_head(const Application& application)
     head.fields.try_emplace(lower_case(std::string(field.name_string())),
                             std::string(field.value()));
   if (!parse_target(std::string(message.target()), head))
-    return error_response(400, "the address of the request is broken");
+    return error_response(400, "the address of the request is broken, or has a parameter twice");
   admission_ = application.admit(head);
   if (admission_.refusal) return std::exchange(admission_.refusal, std::nullopt);
   if (parser_.content_length().value_or(0) > admission_.most_body_bytes) return too_large();

@@ -78,9 +78,10 @@ std::string token_of(const fs::path& file) {
 std::string url_of(const ServeOptions& options, std::uint16_t port, const std::string& token) {
   const bool is_everywhere = options.listen == "0.0.0.0" || options.listen == "::";
   const std::string address = is_everywhere ? "localhost" : options.listen;
-  return fmt::format("http://{}:{}/?token={}",
+  // Who has a file for the token does not want it in logs.
+  return fmt::format("http://{}:{}/{}",
                      address.find(':') == std::string::npos ? address : "[" + address + "]", port,
-                     token);
+                     options.token_file.empty() ? "?token=" + token : "");
 }
 
 ProjectOptions project_options(const ServeOptions& options, const ServeEvents& events) {
@@ -161,7 +162,10 @@ void serve(const ServeOptions& options, const ServeEvents& events) {
   try {
     const std::shared_ptr<Project> opened = open_project(project, found);
     api.set_project(opened);
-    if (events.ready) events.ready(project.path, loading.seconds());
+    if (events.ready)
+      events.ready({.path = project.path,
+                    .is_new = found.is_new && project.ready_made.empty(),
+                    .seconds = loading.seconds()});
     running.wait();
     opened->save();
   } catch (const StoppedWhileLoading&) {

@@ -22,7 +22,12 @@ struct ServeOptions {
 // Told while a server runs. Each may be left out; `problem` comes from any thread.
 struct ServeEvents {
   std::function<void(const std::string& url)> listening = {};
-  std::function<void(const std::filesystem::path& path, double seconds)> ready = {};
+  struct Ready {
+    std::filesystem::path path;
+    bool is_new = false;  // and empty
+    double seconds = 0;
+  };
+  std::function<void(const Ready& ready)> ready = {};
   std::function<void(const std::string& problem)> problem = {};
 };
 

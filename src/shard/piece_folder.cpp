@@ -36,6 +36,28 @@ PieceFolder::PieceFolder(fs::path folder, nlohmann::json work)
   fs::create_directories(folder_, error);
   if (error)
     throw data_error(fmt::format("{}: cannot be created: {}", folder_.string(), error.message()));
+  refuse_other_work();
+}
+
+// One is enough: none was written without this.
+void PieceFolder::refuse_other_work() const {
+  std::string first;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
+    const std::string name = entry.path().filename().string();
+    if (is_piece_name(name) && (first.empty() || name < first)) first = name;
+  }
+  if (first.empty()) return;
+  try {
+    check_work(PieceFile(folder_ / first));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::damaged_file) throw;
+  }
+}
+
+void PieceFolder::check_work(const PieceFile& piece) const {
+  if (piece.manifest().work != work_)
+    throw data_error(fmt::format("{}: is a piece of other work ({}); choose another `out`",
+                                 piece.where(), difference_of_works(piece.manifest().work, work_)));
 }
 
 bool PieceFolder::has(std::size_t number) const {
@@ -44,13 +66,9 @@ bool PieceFolder::has(std::size_t number) const {
   if (!fs::exists(file, unreadable)) return false;
   try {
     const PieceFile piece(file);
-    const PieceManifest& manifest = piece.manifest();
-    if (manifest.work != work_)
-      throw data_error(
-          fmt::format("{}: is a piece of other work ({}); finish that, or choose another `out`",
-                      file.string(), difference_of_works(manifest.work, work_)));
+    check_work(piece);
     (void)piece.content();
-    return manifest.number == number;
+    return piece.manifest().number == number;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::damaged_file) return false;
     throw;

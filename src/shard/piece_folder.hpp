@@ -6,19 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "deepvoro/shard/share.hpp"
+#include "deepvoro/shard/piece_dealer.hpp"
 #include "shard/piece.hpp"
 
 namespace deepvoro {
-
-// Pieces from `begin` to before `end`.
-struct PieceRange {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-
-  bool operator==(const PieceRange&) const = default;
-  [[nodiscard]] std::size_t size() const { return end - begin; }
-};
 
 // What a share has of `count` things, which follow each other; all shares together have each once.
 [[nodiscard]] PieceRange part_of_share(const Share& share, std::size_t count);
@@ -41,6 +32,9 @@ class PieceFolder {
              std::span<const std::byte> content) const;
 
  private:
+  void refuse_other_work() const;
+  void check_work(const PieceFile& piece) const;
+
   std::filesystem::path folder_;
   nlohmann::json work_;
 };

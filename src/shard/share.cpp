@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "deepvoro/core/error.hpp"
+#include "shard/mpi_share.hpp"
 
 namespace deepvoro {
 namespace {
@@ -42,17 +43,6 @@ std::optional<Share> share_of_slurm() {
   return Share{*id - first, *count};
 }
 
-std::optional<Share> share_of_mpi() {
-  constexpr std::array<std::array<const char*, 2>, 2> variables{
-      {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}}};
-  for (const auto& [rank_variable, size_variable] : variables) {
-    const auto rank = number_in_environment(rank_variable);
-    const auto size = number_in_environment(size_variable);
-    if (rank && size && *rank < *size) return Share{*rank, *size};
-  }
-  return {};
-}
-
 Share share_of_environment() {
   const std::optional<Share> task = share_of_slurm();
   const std::optional<Share> rank = share_of_mpi();
@@ -66,6 +56,17 @@ Share share_of_environment() {
 }
 
 }  // namespace
+
+std::optional<Share> share_of_mpi() {
+  constexpr std::array<std::array<const char*, 2>, 2> variables{
+      {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}}};
+  for (const auto& [rank_variable, size_variable] : variables) {
+    const auto rank = number_in_environment(rank_variable);
+    const auto size = number_in_environment(size_variable);
+    if (rank && size && *rank < *size) return Share{*rank, *size};
+  }
+  return {};
+}
 
 Share share_named(const std::string& text) {
   if (text == "auto") return share_of_environment();

@@ -18,10 +18,6 @@ class EvaluationBlocks {
   [[nodiscard]] std::size_t end_piece() const { return first_piece_ + count(); }
   [[nodiscard]] bool is_first(std::size_t piece) const { return piece == first_piece_; }
   [[nodiscard]] PieceRange pieces() const { return {first_piece_, end_piece()}; }
-  [[nodiscard]] PieceRange pieces_of(const Share& share) const {
-    const PieceRange part = part_of_share(share, count());
-    return {first_piece_ + part.begin, first_piece_ + part.end};
-  }
   // The episodes of some pieces.
   [[nodiscard]] PieceRange episodes_of(PieceRange pieces) const {
     return {part_of_share({pieces.begin - first_piece_, count()}, episodes_).begin,

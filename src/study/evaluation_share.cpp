@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,28 +67,24 @@ Participants participants(const EvaluationResult& chosen) {
   return {{{"members_sha256", sha256_hex(members_json(chosen.members))}}, std::move(first)};
 }
 
-// Makes the missing pieces of one evaluation.
+// Makes pieces of one evaluation.
 class EvaluationShare {
  public:
   EvaluationShare(const FeatureStore& store, const Evaluation& request,
                   const EvaluationBlocks& blocks, const PieceFolder& folder)
-      : store_(store), request_(request), blocks_(blocks), folder_(folder) {}
+      : store_(store), request_(request), blocks_(blocks), folder_(folder), run_(store, request) {}
 
-  void make(const std::vector<PieceRange>& runs, const Progress& progress) {
-    EvaluationRun run(store_, request_);
-    const std::size_t choosing = chooses_on_val(request_.scheme) ? 1 : 0;
-    const EvaluationResult chosen =
-        run.choose(choosing == 1 ? part_of(progress, 0, runs.size() + 1) : Progress());
-    double selection_seconds = chosen.selection_seconds;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      make_run(run, chosen, runs[i], std::exchange(selection_seconds, 0),
-               part_of(progress, choosing + i, choosing + runs.size()));
-    }
+  [[nodiscard]] bool has(std::size_t piece) const { return piece < blocks_.end_piece(); }
+
+  void make(PieceRange pieces, const Progress& progress) {
+    if (chosen_) return make_chosen(pieces, 0, progress);
+    const bool is_long = chooses_on_val(request_.scheme);
+    chosen_ = run_.choose(is_long ? part_of(progress, 0, 2) : Progress());
+    make_chosen(pieces, chosen_->selection_seconds, is_long ? part_of(progress, 1, 2) : progress);
   }
 
  private:
-  void make_run(const EvaluationRun& run, const EvaluationResult& chosen, PieceRange pieces,
-                double selection_seconds, const Progress& progress) const {
+  void make_chosen(PieceRange pieces, double selection_seconds, const Progress& progress) const {
     const Stopwatch evaluating;
     const PieceRange range = blocks_.episodes_of(pieces);
     EpisodeAnswers made;
@@ -96,9 +93,9 @@ class EvaluationShare {
       made.answers.resize(made.answers.size() + queries);
       read_answers(scores, std::span(made.answers).last(queries));
     };
-    made.accuracy = run.evaluate(run.episodes().part(range.begin, range.end), reading, progress);
+    made.accuracy = run_.evaluate(run_.episodes().part(range.begin, range.end), reading, progress);
     const double seconds = evaluating.seconds() / static_cast<double>(pieces.size());
-    const Participants who = participants(chosen);
+    const Participants who = participants(*chosen_);
     for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
       json facts = who.of_each;
       if (blocks_.is_first(piece)) facts.update(who.of_first);
@@ -116,28 +113,33 @@ class EvaluationShare {
   const Evaluation& request_;
   const EvaluationBlocks& blocks_;
   const PieceFolder& folder_;
+  EvaluationRun run_;
+  std::optional<EvaluationResult> chosen_;
 };
 
 }  // namespace
 
 ShareReport evaluate_share(const FeatureStore& store, std::span<const Evaluation> requests,
-                           const Share& share, const std::filesystem::path& folder,
+                           PieceDealer& dealer, const std::filesystem::path& folder,
                            const Progress& progress) {
   const PieceFolder pieces(folder, work_of(store, requests));
-  ShareReport report;
-  std::size_t first_piece = 0;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    const EvaluationBlocks blocks(first_piece, requests[i].plan.count);
-    first_piece = blocks.end_piece();
-    const PieceRange own = blocks.pieces_of(share);
-    const std::vector<PieceRange> runs = pieces.missing(own);
-    report.pieces += own.size();
-    for (const PieceRange& run : runs) report.made += run.size();
-    if (!runs.empty())
-      EvaluationShare(store, requests[i], blocks, pieces)
-          .make(runs, part_of(progress, i, requests.size()));
+  std::vector<EvaluationBlocks> blocks;
+  std::vector<PieceRange> groups;
+  for (const Evaluation& request : requests) {
+    blocks.emplace_back(blocks.empty() ? 0 : blocks.back().end_piece(), request.plan.count);
+    groups.push_back(blocks.back().pieces());
   }
-  return report;
+  // Pieces come in ascending order, so one evaluation is worked on at a time.
+  std::size_t evaluation = 0;
+  std::optional<EvaluationShare> current;
+  const auto make = [&](PieceRange run, const Progress& of_run) {
+    if (current && !current->has(run.begin)) current.reset();
+    while (run.begin >= blocks[evaluation].end_piece()) ++evaluation;
+    if (!current) current.emplace(store, requests[evaluation], blocks[evaluation], pieces);
+    current->make(run, of_run);
+  };
+  const auto missing = [&](PieceRange range) { return pieces.missing(range); };
+  return {.pieces = dealer.count(groups), .made = dealer.deal(groups, missing, make, progress)};
 }
 
 }  // namespace deepvoro

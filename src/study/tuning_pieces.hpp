@@ -30,11 +30,6 @@ class TuningPieces {
         std::accumulate(first, first + static_cast<std::ptrdiff_t>(stage), std::size_t{0});
     return {before * blocks_, (before + steps_[stage]) * blocks_};
   }
-  [[nodiscard]] PieceRange pieces_of_share(std::size_t stage, const Share& share) const {
-    const PieceRange all = pieces_of_stage(stage);
-    const PieceRange part = part_of_share(share, all.size());
-    return {all.begin + part.begin, all.begin + part.end};
-  }
   [[nodiscard]] std::size_t step_of(std::size_t stage, std::size_t piece) const {
     return (piece - pieces_of_stage(stage).begin) / blocks_;
   }

@@ -19,11 +19,11 @@ struct EndOfShare {};
 class TuningShare {
  public:
   TuningShare(const Tuning& request, const EpisodeSetting& setting, const TuningPieces& pieces,
-              const Share& share, const PieceFolder& folder, Progress progress)
+              PieceDealer& dealer, const PieceFolder& folder, Progress progress)
       : request_(request),
         setting_(setting),
         pieces_(pieces),
-        share_(share),
+        dealer_(dealer),
         folder_(folder),
         progress_(std::move(progress)) {}
 
@@ -31,16 +31,11 @@ class TuningShare {
   [[nodiscard]] std::size_t stages_done() const { return stage_; }
 
   [[nodiscard]] std::vector<Counts> count(const std::vector<TuningStep>& stage) {
-    const std::vector<PieceRange> missing =
-        folder_.missing(pieces_.pieces_of_share(stage_, share_));
-    std::vector<PieceRange> runs;  // within one step each
-    for (PieceRange run : missing)
-      for (; run.size() > 0; run.begin = runs.back().end)
-        runs.push_back({run.begin, std::min(run.end, end_of_step(run.begin))});
-    const Progress of_stage = part_of(progress_, stage_, pieces_.stages());
-    for (std::size_t i = 0; i < runs.size(); ++i)
-      make(stage[pieces_.step_of(stage_, runs[i].begin)], runs[i],
-           part_of(of_stage, i, runs.size()));
+    const PieceRange all = pieces_.pieces_of_stage(stage_);
+    made_ += dealer_.deal(
+        {&all, 1}, [&](PieceRange range) { return folder_.missing(range); },
+        [&](PieceRange run, const Progress& progress) { make_steps(stage, run, progress); },
+        part_of(progress_, stage_, pieces_.stages()));
     const std::size_t number = stage_++;
     // The last one has nothing behind it: it is read by whoever merges.
     if (stage_ == pieces_.stages() || !folder_.missing(pieces_.pieces_of_stage(number)).empty())
@@ -57,14 +52,23 @@ class TuningShare {
     return next_multiple(piece, pieces_.blocks());
   }
 
-  void make(const TuningStep& step, PieceRange run, const Progress& progress) {
+  void make_steps(const std::vector<TuningStep>& stage, PieceRange run, const Progress& progress) {
+    std::vector<PieceRange> runs;  // within one step each
+    for (; run.size() > 0; run.begin = runs.back().end)
+      runs.push_back({run.begin, std::min(run.end, end_of_step(run.begin))});
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      make(stage[pieces_.step_of(stage_, runs[i].begin)], runs[i],
+           part_of(progress, i, runs.size()));
+  }
+
+  void make(const TuningStep& step, PieceRange run, const Progress& progress) const {
     std::vector<EpisodeRange> blocks;
     for (std::size_t piece = run.begin; piece < run.end; ++piece) {
       const PieceRange episodes = pieces_.episodes_of(piece);
       blocks.push_back({episodes.begin, episodes.end});
     }
     const std::vector<Counts> counts = correct_in_blocks(setting_, step.members, blocks, progress);
-    for (std::size_t i = 0; i < counts.size(); ++i, ++made_)
+    for (std::size_t i = 0; i < counts.size(); ++i)
       folder_.write(run.begin + i, {{"store", setting_.store.folder().string()}},
                     bytes_of_counts(counts[i]));
   }
@@ -72,7 +76,7 @@ class TuningShare {
   const Tuning& request_;
   const EpisodeSetting& setting_;
   const TuningPieces& pieces_;
-  const Share& share_;
+  PieceDealer& dealer_;
   const PieceFolder& folder_;
   Progress progress_;
   std::size_t stage_ = 0;
@@ -81,7 +85,7 @@ class TuningShare {
 
 }  // namespace
 
-ShareReport tune_share(const FeatureStore& store, const Tuning& request, const Share& share,
+ShareReport tune_share(const FeatureStore& store, const Tuning& request, PieceDealer& dealer,
                        const std::filesystem::path& folder, const Progress& progress) {
   const Tuning complete = completed(store, request);
   const EpisodeList episodes = draw_episodes(store, kTuningSplit, complete.plan);
@@ -91,14 +95,15 @@ ShareReport tune_share(const FeatureStore& store, const Tuning& request, const S
       folder, {{"command", "tune"},
                {kTuningKey, json(described(complete, store.sha256(request.threads)))},
                {"pieces", pieces.count()}});
-  TuningShare own(complete, setting, pieces, share, made_pieces, progress);
+  TuningShare own(complete, setting, pieces, dealer, made_pieces, progress);
   try {
     (void)choose_members(complete, [&](const auto& stage) { return own.count(stage); });
   } catch (const EndOfShare&) {
   }
   ShareReport report{.made = own.made()};
   for (std::size_t stage = 0; stage < pieces.stages(); ++stage) {
-    const std::size_t size = pieces.pieces_of_share(stage, share).size();
+    const PieceRange all = pieces.pieces_of_stage(stage);
+    const std::size_t size = dealer.count({&all, 1});
     report.pieces += size;
     if (stage >= own.stages_done()) report.waiting += size;
   }

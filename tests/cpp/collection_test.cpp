@@ -84,6 +84,20 @@ TEST(PictureCollection, RefusesFoldersWithoutClassesOrPictures) {
   expect_refused(folder / "missing", {"missing", "cannot be read"});
 }
 
+TEST(PictureCollection, AnEmptyFolderIsNoClassAndIsNoted) {
+  const TemporaryFolder folder;
+  write_file(folder / "robin/a.png", png_bytes(kRobin));
+  write_file(folder / "wren/.hidden", "");
+  std::filesystem::create_directory(folder / "owl");
+  const LabelledPictures found = labelled_pictures_at(folder.path());
+  EXPECT_EQ(found.classes, (Names{"robin"}));
+  ASSERT_EQ(found.notes.size(), 1U);
+  EXPECT_NE(
+      found.notes.front().find("2 folders are no class, because nothing is in them (owl, wren)"),
+      std::string::npos)
+      << found.notes.front();
+}
+
 TEST(PictureCollection, RefusesClassNamesThatAreNoText) {
   const TemporaryFolder folder;
   write_file(folder / "ow\nl/a.png", png_bytes(kRobin));

@@ -8,6 +8,7 @@
 
 #include "expect_error.hpp"
 #include "features/formats/half.hpp"
+#include "picture/light_strokes.hpp"
 #include "test_pictures.hpp"
 
 namespace deepvoro {
@@ -24,6 +25,7 @@ class PlainNetwork final : public Backbone {
   [[nodiscard]] const PixelScale& pixels() const override { return pixels_; }
   [[nodiscard]] std::size_t input_size() const override { return 16; }
   [[nodiscard]] std::size_t smallest_input() const override { return 8; }
+  [[nodiscard]] bool light_strokes() const override { return knows_light_strokes; }
 
   [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::span<const Bitmap> pictures) override {
     sides_.emplace_back();
@@ -46,6 +48,7 @@ class PlainNetwork final : public Backbone {
   [[nodiscard]] const std::vector<std::vector<std::size_t>>& sides() const { return sides_; }
 
   float factor = 1;
+  bool knows_light_strokes = false;
 
  private:
   class Pending final : public PendingFeatures {
@@ -132,6 +135,23 @@ TEST(Embedder, TheSizeRuleSaysWhatTheNetworkSees) {
   EXPECT_EQ(embedder.embed(embedder.seen(picture), "here"),
             expected(picture, view, SizeRule::paper));
   EXPECT_EQ(network.sides().front().front(), 84U);
+}
+
+TEST(Embedder, InkOnPaperIsTurnedForANetworkOfLightStrokesAlone) {
+  Bitmap paper{60, 40, std::vector<std::uint8_t>(60 * 40 * 3, 240)};
+  for (std::size_t x = 60; x < 120; ++x) paper.pixels[20 * 60 * 3 + x] = 20;
+  const Bitmap strokes = light_strokes(paper).value();
+  const Bitmap dark{60, 40, std::vector<std::uint8_t>(60 * 40 * 3, 10)};
+  const View view{16, 0, false};
+  PlainNetwork network;
+  for (const bool knows : {false, true}) {
+    network.knows_light_strokes = knows;
+    Embedder embedder(network, {view});
+    const Bitmap& shown = knows ? strokes : paper;
+    EXPECT_EQ(embedder.embed(embedder.seen(paper), "here"), expected(shown, view));
+    EXPECT_EQ(embedder.embed(list_of({paper, dark}), view, {}),
+              joined({expected(shown, view), expected(dark, view)}));
+  }
 }
 
 TEST(Embedder, NoPicturesHaveNoFeatures) {

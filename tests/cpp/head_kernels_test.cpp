@@ -228,6 +228,28 @@ std::vector<double> everything(const HeadTable& kernels) {
   kernels.add_products(short_rows.row(0), 9, 7, short_rows.row(0), 7, short_rows.stride(),
                        short_rows.stride(), products.row(0), products.stride());
   out.insert(out.end(), products.row(0), products.row(0) + 7 * products.stride());
+  Matrix<float> residuals = rounded(random_points(7, 33, 4));
+  Matrix<double> of_samples(10, 112);
+  kernels.sample_residuals({.logits = residuals.row(0),
+                            .ways = 7,
+                            .stride = residuals.stride(),
+                            .count = 33,
+                            .shifts = rows.row(6),
+                            .label = 2,
+                            .scratch = of_samples.row(0),
+                            .of_label = of_samples.row(1),
+                            .log_sums = of_samples.row(2),
+                            .totals = of_samples.row(3)});
+  kernels.add_multiple(0.3, rows.row(0), 100, of_samples.row(4));
+  kernels.row_sums(rows.row(0), rows.stride(), 7, 100, of_samples.row(5));
+  kernels.row_squares(rows.row(0), rows.stride(), 7, 100, of_samples.row(6));
+  const std::vector<double> sums = all_of(of_samples);
+  out.insert(out.end(), sums.begin(), sums.end());
+  out.insert(out.end(), residuals.row(0), residuals.row(0) + 7 * residuals.stride());
+  std::vector<float> norms(7);
+  kernels.squared_norms(short_rows.row(0), short_rows.stride(), 7, short_rows.stride(),
+                        norms.data());
+  out.insert(out.end(), norms.begin(), norms.end());
   std::vector<float> normals(5 * kNormalsPerBlock);
   kernels.normals(3, 1, 5, normals.data());
   out.insert(out.end(), normals.begin(), normals.end());

@@ -18,9 +18,9 @@ using Square = std::vector<std::vector<double>>;
 using Row = std::vector<double>;
 
 // Base rows in memory: classes around centers of their own.
-class Rows {
+class RowsInMemory {
  public:
-  Rows(std::size_t classes, std::size_t per_class, std::size_t dim, double apart = 2) {
+  RowsInMemory(std::size_t classes, std::size_t per_class, std::size_t dim, double apart = 2) {
     std::mt19937 random(7);
     std::normal_distribution<double> normal;
     by_class_.resize(classes);
@@ -35,7 +35,7 @@ class Rows {
       }
     }
   }
-  Rows(std::vector<Row> rows, std::vector<std::vector<std::size_t>> by_class)
+  RowsInMemory(std::vector<Row> rows, std::vector<std::vector<std::size_t>> by_class)
       : rows_(std::move(rows)), by_class_(std::move(by_class)) {}
 
   [[nodiscard]] BaseRows base() const {
@@ -67,7 +67,7 @@ struct Covariances {
   Row mean;
   Square within, between;
 
-  Covariances(const Rows& rows, const Plda& plda) {
+  Covariances(const RowsInMemory& rows, const Plda& plda) {
     const std::size_t dim = rows.rows().front().size();
     const auto J = static_cast<double>(rows.by_class().size());
     const auto n = static_cast<double>(rows.rows().size());
@@ -115,7 +115,7 @@ Matrix<Real> mapped(const Space& space, const std::vector<Row>& rows, double tak
 // tests/python compares with the dense form. Here, what holds for one space alone.
 TEST(PldaSpace, PointsHaveOneLengthAndDoNotDependOnWhatWasTakenOff) {
   for (const std::size_t dim : {3U, 80U}) {
-    const Rows rows(10, 12, dim);
+    const RowsInMemory rows(10, 12, dim);
     const auto space = Plda{.shrink_within = 0.3, .shrink_between = 0.3}.space(rows.base());
     const Matrix<double> points =
         dim < kFloatDim ? mapped<double>(*space, rows.rows(), 0) : Matrix<double>();
@@ -141,7 +141,7 @@ TEST(PldaSpace, PointsHaveOneLengthAndDoNotDependOnWhatWasTakenOff) {
 }
 
 TEST(PldaSpace, TheMeanOfTheBaseClassesStaysAtTheOrigin) {
-  const Rows rows({{0, 0}, {2, 0}, {0, 4}, {6, 4}}, {{0, 1}, {2, 3}});
+  const RowsInMemory rows({{0, 0}, {2, 0}, {0, 4}, {6, 4}}, {{0, 1}, {2, 3}});
   const auto space = Plda{}.space(rows.base());
   const Matrix<double> points = mapped<double>(*space, {{2, 2}}, 0);
   EXPECT_EQ(points.row(0)[0], 0);
@@ -150,7 +150,7 @@ TEST(PldaSpace, TheMeanOfTheBaseClassesStaysAtTheOrigin) {
 
 // In one dimension everything can be written down.
 TEST(PldaSpace, OfOneDimensionIsTheFormula) {
-  const Rows rows({{0}, {2}, {10}, {14}, {-7}, {-6}}, {{0, 1}, {2, 3}, {4, 5}});
+  const RowsInMemory rows({{0}, {2}, {10}, {14}, {-7}, {-6}}, {{0, 1}, {2, 3}, {4, 5}});
   const Plda plda{.shrink_within = 0.2, .shrink_between = 0.9, .kappa = 2};  // no effect in one
   const Covariances plain(rows, plda);
   const double psi = plain.between[0][0] / plain.within[0][0];
@@ -171,7 +171,7 @@ TEST(PldaSpace, OfOneDimensionIsTheFormula) {
 
 // A center is drawn to the origin less and less, and the spread of a query around it becomes 1.
 TEST(PldaSpace, ManySamplesLeaveNothingToShrink) {
-  const auto space = Plda{}.space(Rows(8, 9, 5).base());
+  const auto space = Plda{}.space(RowsInMemory(8, 9, 5).base());
   const Metric few = space->metric(1);
   const Metric many = space->metric(1'000'000);
   for (std::size_t i = 0; i < 5; ++i) {
@@ -183,15 +183,16 @@ TEST(PldaSpace, ManySamplesLeaveNothingToShrink) {
 }
 
 TEST(PldaSpace, RefusesBaseRowsThatTellNothing) {
-  const auto refused = [](const Rows& rows, const Plda& plda,
+  const auto refused = [](const RowsInMemory& rows, const Plda& plda,
                           std::initializer_list<std::string_view> mentions) {
     expect_error(ErrorKind::data, mentions, [&] { (void)plda.space(rows.base()); });
   };
-  refused(Rows(1, 9, 3), {}, {"here", "1 base class"});
-  refused(Rows(9, 1, 3), {}, {"9 rows in 9 base classes"});
-  refused(Rows({{1, 2}, {1, 2}, {5, 6}, {5, 6}}, {{0, 1}, {2, 3}}), {}, {"all rows", "equal"});
-  refused(Rows({{1, 2}, {3, 5}, {1, 2}, {3, 5}}, {{0, 1}, {2, 3}}), {}, {"differ no more"});
-  refused(Rows(3, 2, 40), {.shrink_within = 0}, {"shrink_within above 0"});
+  refused(RowsInMemory(1, 9, 3), {}, {"here", "1 base class"});
+  refused(RowsInMemory(9, 1, 3), {}, {"9 rows in 9 base classes"});
+  refused(RowsInMemory({{1, 2}, {1, 2}, {5, 6}, {5, 6}}, {{0, 1}, {2, 3}}), {},
+          {"all rows", "equal"});
+  refused(RowsInMemory({{1, 2}, {3, 5}, {1, 2}, {3, 5}}, {{0, 1}, {2, 3}}), {}, {"differ no more"});
+  refused(RowsInMemory(3, 2, 40), {.shrink_within = 0}, {"shrink_within above 0"});
 }
 
 }  // namespace

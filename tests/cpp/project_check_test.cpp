@@ -90,12 +90,14 @@ TEST_F(TaughtProject, HasAMapWithTheCellOfTheNearestPictureEverywhere) {
 
 TEST_F(TaughtProject, ComesOutOfItsArchiveAgain) {
   const std::filesystem::path file = folder_ / "project.zip";
+  project_->add_class("nothing yet");
   write_archive(*project_, *project_->snapshot(), file);
   const std::string bytes = test::read_file(file);
   const ArchivedPictures archived = read_archive(std::as_bytes(std::span(bytes)), 1 << 20);
   ASSERT_EQ(archived.pictures.size(), 14U);
   const auto other = test::open_test_project(folder_ / "other");
-  other->teach(archived.pictures);
+  EXPECT_EQ(archived.classes, std::vector<std::string>{"nothing yet"});
+  other->teach(archived.pictures, {}, archived.classes);
   // Names of files are others, so their order may be, but not what there is.
   EXPECT_EQ(other->snapshot()->classes, project_->snapshot()->classes);
   for (const std::string& name : project_->snapshot()->classes)

@@ -4,6 +4,7 @@
 //   KILL_FOLDER   that folder
 //   KILL_AT       the number of the call, from 0; none to let the program run
 //   KILL_HALFWAY  set: a write puts down the first half of its bytes before the end
+//   KILL_INSTEAD  a file that is removed at that call; the program goes on
 //   KILL_LOG      a file that gets the name of every call, a line each
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -75,6 +76,10 @@ bool is_the_one(const char* name, bool can_be_cut = false) {
   const long call = calls++;
   log(name);
   if (call != number) return false;
+  if (const char* file = setting("KILL_INSTEAD")) {
+    next<int(const char*)>("unlink")(file);
+    return false;
+  }
   if (can_be_cut && halfway) return true;
   end();
 }

@@ -56,6 +56,7 @@ class State:
         self.undo, self.redo = [], []
         self.answered, self.group = {}, None
         self.token, self.read_only, self.loading, self.full, self.input = "secret", False, None, False, input_kind
+        self.has_pictures = True
         for name, pictures in classes.items():
             self.order[name] = [self.keep(data) for data in pictures][::-1]
 
@@ -229,7 +230,7 @@ class Handler(BaseHTTPRequestHandler):
                 loading = state.loading is not None
                 self.reply(200, {"status": "loading" if loading else "ok", "version": "0", "backbone": "quickdraw-conv4", **({"seconds_left": state.loading} if loading else {})})
             case ["api", "project"]:
-                self.reply(200, {"name": "sketches", "folder": "/home/ada/deepvoro/projects/sketches", "read_only": state.read_only, "has_pictures": True, "backbone": "quickdraw-conv4",
+                self.reply(200, {"name": "sketches", "folder": "/home/ada/deepvoro/projects/sketches", "read_only": state.read_only, "has_pictures": state.has_pictures, "backbone": "quickdraw-conv4",
                                  "size": 28, "input": state.input, "revision": state.revision, "undo": state.undo[-1][0] if state.undo else None,
                                  "redo": state.redo[-1][0] if state.redo else None,
                                  "commands": ["deepvoro fit sketches/pictures --out sketches.dv", "deepvoro predict sketches.dv PICTURE", "deepvoro serve sketches"]})
@@ -306,7 +307,7 @@ class Handler(BaseHTTPRequestHandler):
                 continue
             state.order.setdefault(name, []).insert(0, identity)
             added.append({"id": identity})
-        return {"added": added, "refused": refused}
+        return {"added": added, "known": [], "refused": refused, "notes": []}
 
 
 class MockServer:

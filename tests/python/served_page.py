@@ -21,8 +21,8 @@ def built_page():
 
 
 class ServedPage(Browser):
-    def __init__(self):
-        super().__init__(*CAMERA, is_online=True)
+    def __init__(self, *flags):
+        super().__init__(*CAMERA, *flags, is_online=True)
 
     def visit(self, address, width=1440, height=900, dark=False):
         self.messages.clear()

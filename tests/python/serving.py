@@ -22,9 +22,12 @@ class Serving:
             encoding="utf-8",
         )
         self.url = self.process.stdout.readline().strip()
-        found = re.fullmatch(r"http://([^/]+):(\d+)/\?token=(\w+)", self.url)
+        found = re.fullmatch(r"http://([^/]+):(\d+)/(?:\?token=(\w+))?", self.url)
         assert found, self.url + self.process.stderr.read()
         self.port, self.token = int(found[2]), found[3]
+        if "--token-file" in arguments:
+            assert self.token is None
+            self.token = Path(arguments[arguments.index("--token-file") + 1]).read_text().strip()
         self.messages = []
 
     def wait_until_ready(self):

@@ -278,6 +278,7 @@ def test_wrong_classes_are_told(deepvoro, fit, pictures, model, tmp_path):
     (clash / "Bee").rename(clash / "wasp")
     for picture in (clash / "wasp").iterdir():
         picture.unlink()
+    (clash / "wasp/notes.txt").write_text("none")
     assert_one_line(deepvoro("fit", clash, "--backbone", model, "--out", out), 3, "wasp", "no pictures")
     assert not out.exists()
     assert file.read_bytes() == before

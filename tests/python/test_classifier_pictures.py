@@ -87,7 +87,7 @@ def test_an_archive_is_the_same_as_its_folder(fit, pictures, tmp_path):
 def test_the_backbone_is_chosen_by_the_pictures(deepvoro, pictures, model, tmp_path):
     environment = {"DEEPVORO_DATA": str(tmp_path / "data")}
     process = deepvoro("fit", pictures / "support", "--out", tmp_path / "a.dv", env=environment)
-    assert_one_line(process, 3, "deepvoro backbone install resnet50")
+    assert_one_line(process, 3, "deepvoro backbone install resnet50", "the pictures are photographs", "--backbone quickdraw-conv4")
     assert not (tmp_path / "a.dv").exists()
     random = np.random.RandomState(1)
     for name in ("house", "tree"):
@@ -109,6 +109,11 @@ def test_the_backbone_is_chosen_by_the_pictures(deepvoro, pictures, model, tmp_p
         assert "s (" in process.stdout and "temperature" in process.stdout
         assert read(file)[0]["origin"]["backbone"] == name
         assert deepvoro("predict", file, support, env=environment).returncode == 0
+    for i, paper in enumerate(((240, 240, 240), (250, 246, 238))):
+        scan = np.asarray(drawing(random), float)[:, :, None] / 255 * paper + random.randint(-3, 4, (40, 40, 1))
+        Image.fromarray(np.clip(scan, 0, 255).astype(np.uint8)).save(tmp_path / f"sketches/tree/scan{i}.png")
+    process = deepvoro("fit", tmp_path / "sketches", "--out", tmp_path / "scans.dv", env=environment)
+    assert "backbone quickdraw-conv4: the pictures are drawings" in process.stdout
     # One grey photograph among drawings, or one colour, and they are photographs.
     Image.fromarray(random.randint(0, 200, (40, 40)).astype(np.uint8)).save(tmp_path / "sketches/tree/2.png")
     process = deepvoro("fit", tmp_path / "sketches", "--out", tmp_path / "b.dv", env=environment)

@@ -64,7 +64,7 @@ def one_process(deepvoro, drawings, tmp_path_factory):
     return files_of(store)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 7])
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 16])
 def test_any_number_of_shards_gives_the_bytes_of_one_process(extract, merge, drawings, one_process, tmp_path, count):
     for i in range(count):
         extract(drawings, tmp_path / f"pieces{i % 2}", "--shard", f"{i}/{count}")

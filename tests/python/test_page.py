@@ -56,14 +56,14 @@ def test_draws_three_classes_and_is_understood(page):
 def test_teaching_answers_the_question_again(page):
     page.draw(cross(0))
     page.until_answer("I don’t know this")
-    assert "nearest is" in page.run("document.querySelector('.under').textContent")
+    assert "Nearest: " in page.run("document.querySelector('.under').textContent")
     page.click(".answer .main")
     page.click(".wrong input")
     page.type("cross")
     page.press("Enter")
     page.until_answer("cross")
     page.until_classes(butterfly=5, coffee_cup=5, clock=5, cross=1)
-    assert page.run("document.querySelector('.under').textContent") == "taught as cross"
+    assert page.run("document.querySelector('.under').textContent") == "Taught as cross"
     page.press("z", CONTROL)
     page.until_answer("I don’t know this")
     page.until_classes(butterfly=5, coffee_cup=5, clock=5)
@@ -79,7 +79,7 @@ def test_a_wrong_answer_is_corrected_by_one_click(page):
     page.click(".wrong summary")
     page.click(f".wrong .chip:nth-child({1 + page.run(f'''[...document.querySelectorAll('.wrong .chip')].findIndex((c) => c.textContent === '{right}')''')})")
     page.until_classes(**{**{name.replace(" ", "_"): 5 for name in FIRST_CLASSES}, right.replace(" ", "_"): 6})
-    page.until(f"document.querySelector('.under').textContent === 'taught as {right}'")
+    page.until(f"document.querySelector('.under').textContent === 'Taught as {right}'")
     # Corrected once more, the picture moves: it is not taught twice.
     other = next(name for name in FIRST_CLASSES if name != right)
     page.click(page.card(other, ".teach-this"))
@@ -144,7 +144,23 @@ def test_files_are_taught_by_a_card_and_asked_elsewhere(page, folders):
     page.until_classes(butterfly=5, coffee_cup=7, clock=5)
 
 
-def test_ink_on_paper_becomes_a_sketch(page, tmp_path):
+def test_pictures_that_are_there_or_in_another_class_are_told(page, folders):
+    camel = folders / "camel/0.png"
+    page.until("document.querySelectorAll('.tile img').length === 15")  # cards keep their places from then on
+    page.drop(page.card("clock"), camel)
+    page.until_classes(butterfly=5, coffee_cup=5, clock=6)
+    page.drop(page.card("clock"), camel)
+    page.until("document.querySelector('.notice')?.textContent.includes('1 picture was in the class already')")
+    page.drop(page.card("butterfly"), camel)
+    page.until_classes(butterfly=6, coffee_cup=5, clock=6)
+    page.until("document.querySelector('.notice li')?.textContent.startsWith('0.png is the same picture as clock/')")
+    page.drop(".ask", camel)
+    page.until("document.querySelector('.bars li') && document.querySelectorAll('.notice').length === 2")
+    page.click(page.card("coffee cup", ".teach-this"))
+    page.until("[...document.querySelectorAll('.notice:last-child li')].map((e) => e.textContent.split('/')[0]).sort().join() === '0.png is the same picture as butterfly,0.png is the same picture as clock'")
+
+
+def test_ink_on_paper_is_understood_and_kept(page, server, tmp_path):
     from PIL import Image, ImageDraw
     paper = Image.new("RGB", (400, 300), (228, 224, 215))
     drawn = ImageDraw.Draw(paper)
@@ -154,6 +170,22 @@ def test_ink_on_paper_becomes_a_sketch(page, tmp_path):
     paper.save(tmp_path / "clock.jpg")
     page.drop(".ask", tmp_path / "clock.jpg")
     page.until_answer("clock")
+    # The page sends files as they are: it shows what the API says, and the project keeps them.
+    (told,) = server.json("POST", "/api/predict", (tmp_path / "clock.jpg").read_bytes())["answers"]
+    shown = page.run("[...document.querySelectorAll('.bars li')].map((e) => e.querySelector('.amount').textContent)")
+    likeliest = sorted(told["probabilities"].values(), reverse=True)
+    assert shown == ["99+ %" if p > 0.99 else "< 1 %" if p < 0.01 else f"{round(100 * p)} %" for p in likeliest][:len(shown)]
+    page.drop(page.card("clock"), tmp_path / "clock.jpg")
+    page.until_classes(butterfly=5, coffee_cup=5, clock=6)
+    newest = server.json("GET", "/api/classes/clock/pictures")["pictures"][0]["id"]
+    assert server.ask("GET", f"/api/pictures/{newest}")[1] == (tmp_path / "clock.jpg").read_bytes()
+    # Paper is shown as paper; light strokes on black are ink on a light page, and light on the page's own tile on a dark one.
+    for dark in (False, True):
+        page.visit(server.url, dark=dark)
+        page.until(f"""document.querySelector('.tile[data-key="{newest}"] img')?.naturalWidth > 0""")
+        for tile, shade in ((newest, paper.convert("L").getpixel((0, 0))), (server.json("GET", "/api/classes/butterfly/pictures")["pictures"][0]["id"], 38 if dark else 255)):
+            screen = Image.open(io.BytesIO(page.picture(f'.tile[data-key="{tile}"] img'))).convert("L")
+            assert abs(screen.getpixel((screen.width // 2, 3)) - shade) < 12
 
 
 def test_pictures_move_and_are_removed(page, server):
@@ -174,14 +206,14 @@ def test_pictures_move_and_are_removed(page, server):
 
 
 def test_the_camera_answers_and_teaches_while_held(page):
-    page.click(".easel .tabs button:nth-child(3)")
+    page.click(".ask .tabs button:nth-child(3)")
     page.until("document.querySelector('.camera').videoWidth > 0 && document.querySelector('.bars li')")
     x, y = page.middle(page.card("clock", ".teach-this"))
     page.mouse("mousePressed", x, y, 1)
     page.until("Number(document.querySelector('.card[data-key=clock] .count').textContent) >= 8")
     assert page.run("document.querySelector('.card[data-key=clock] .teach-this').dataset.count").startswith("+")
     page.mouse("mouseReleased", x, y)
-    page.click(".easel .tabs button:nth-child(1)")
+    page.click(".ask .tabs button:nth-child(1)")
     assert page.run("document.querySelector('.camera').srcObject") is None
 
 
@@ -204,6 +236,11 @@ def test_check_tells_what_to_teach_next(page):
     page.press("Enter")
     page.until("document.querySelector('.picture-dialog').open")
     page.press("Escape")
+
+
+def test_check_tells_of_pictures_that_are_alone(page):
+    page.teach_drawings("lightning", lightning, 1)
+    page.until("document.querySelector('.check-words').textContent.includes('of 15') && document.querySelector('.check-words').textContent.endsWith(' · 1 picture is alone in its class and was not asked')")
 
 
 def test_reload_keeps_all(page, server):
@@ -255,7 +292,7 @@ def test_keys_alone(page):
     page.press("?")
     page.until("document.querySelector('.help').open")
     page.press("Escape")
-    page.press("k")
+    page.press("e")
     page.until("document.querySelector('.keep').open")
     page.press("Escape")
 
@@ -269,7 +306,7 @@ def keep(page, tmp_path):
     def download(words):
         if not page.run("document.querySelector('.keep').open"):
             page.run("document.activeElement.blur()")
-            page.press("k")
+            page.press("e")
             page.until("document.querySelector('.keep').open")
         page.run(f"[...document.querySelectorAll('.keep .action')].find((a) => a.textContent.startsWith('{words}')).click()")
         name = page.wait_for("Browser.downloadWillBegin")["suggestedFilename"]
@@ -316,15 +353,15 @@ def test_a_project_that_was_exported_is_imported(page, keep):
     page.press("Escape")
     page.click(page.card("butterfly", ".card-foot .plain:last-child"))
     page.until_classes(coffee_cup=5, clock=5)
-    page.press("k")
+    page.press("e")
     page.until("document.querySelector('.keep').open")
     page.call("Page.setInterceptFileChooserDialog", enabled=True)
     page.run("[...document.querySelectorAll('.keep .action')].find((a) => a.textContent.startsWith('Import')).click()")
     chooser = page.wait_for("Page.fileChooserOpened")
     page.call("DOM.setFileInputFiles", files=[str(archive)], backendNodeId=chooser["backendNodeId"])
     page.call("Page.setInterceptFileChooserDialog", enabled=False)
-    page.until_classes(butterfly=5, clock=10, coffee_cup=10)
-    assert page.until("document.querySelector('.notice')?.textContent") == f"Imported {archive.name}: now 3 classes."
-    page.until("[...document.querySelectorAll('.tile img')].filter((i) => i.complete && i.naturalWidth > 0).length === 25")
+    page.until_classes(butterfly=5, clock=5, coffee_cup=5)
+    assert page.until("document.querySelector('.notice')?.textContent") == f"Imported 5 pictures of {archive.name}, 10 more were there already: now 3 classes."
+    page.until("[...document.querySelectorAll('.tile img')].filter((i) => i.complete && i.naturalWidth > 0).length === 15")
     page.press("z", CONTROL)  # one archive is one step
     page.until_classes(coffee_cup=5, clock=5)

@@ -4,11 +4,15 @@ import json
 import random
 import socket
 import struct
+import subprocess
 import threading
+import unicodedata
 import zipfile
 import zlib
+from urllib.parse import quote
 
 import pytest
+from PIL import Image
 from serving import Serving, form
 from sketches import sketches_of
 
@@ -60,6 +64,41 @@ def test_begins_with_sketches_of_its_own(serve, sketches):
     assert serving.json("GET", "/api/project")["input"] == "sketch"
     answer = serving.json("POST", "/api/predict", sketches["car"][0][1])["answers"][0]
     assert set(answer["probabilities"]) == {one["name"] for one in classes}
+
+
+def test_letters_with_accents_are_the_same_composed_or_not(serve, sketches, tmp_path):
+    composed, apart = (unicodedata.normalize(form_name, "Käfer") for form_name in ("NFC", "NFD"))
+    serving = serve(tmp_path / "project").wait_until_ready()
+    serving.teach(apart, sketches["bed"][0])
+    serving.teach(composed, sketches["bed"][1])
+    assert serving.json("GET", "/api/classes")["classes"] == [{"name": composed, "pictures": 2}]
+    assert len(serving.json("GET", f"/api/classes/{quote(apart)}/pictures")["pictures"]) == 2
+    status, body = serving.ask("POST", "/api/classes", json.dumps({"name": apart}))
+    assert status == 400 and "already" in json.loads(body)["error"]
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.writestr(f"pictures/{apart}/x.png", sketches["bed"][2][1])
+        packed.writestr(f"pictures/{unicodedata.normalize('NFD', 'Mücke')}/", b"")
+    serving.json("POST", "/api/project.zip", archive.getvalue())
+    assert serving.json("GET", "/api/classes")["classes"] == [{"name": composed, "pictures": 3}, {"name": "Mücke", "pictures": 0}]
+    serving.json("DELETE", f"/api/classes/{quote(unicodedata.normalize('NFD', 'Mücke'))}")
+    serving.stop()
+    # A folder that a Mac has made keeps its name, and goes by both, until it is renamed.
+    (tmp_path / "project/pictures" / composed).rename(tmp_path / "project/pictures" / apart)
+    again = serve(tmp_path / "project").wait_until_ready()
+    again.teach(composed, sketches["bed"][3])
+    assert again.json("GET", "/api/classes")["classes"] == [{"name": apart, "pictures": 4}]
+    again.json("POST", f"/api/classes/{quote(composed)}/rename", {"to": apart})
+    assert again.json("GET", "/api/classes")["classes"] == [{"name": composed, "pictures": 4}]
+
+
+def test_says_that_a_project_is_new(serve, taught, tmp_path):
+    assert taught.messages[-1].startswith(f"serving {tmp_path / 'project'}, a new, empty project")
+    taught.stop()
+    for arguments in ((tmp_path / "project",), ()):
+        again = serve(*arguments).wait_until_ready()
+        assert "new" not in again.messages[-1].replace(str(tmp_path), "")
+        again.stop()
 
 
 def test_exported_classifier_answers_as_the_server_and_is_what_fit_makes(taught, deepvoro, sketches, tmp_path):
@@ -131,6 +170,40 @@ def test_check_is_what_info_says(unchanged, deepvoro, tmp_path):
     assert doubts == sorted(doubts, reverse=True)
 
 
+def test_the_same_picture_is_added_once_and_told_in_another_class(taught, sketches):
+    chosen = sketches["bed"][0]
+    before = taught.json("GET", "/api/classes")
+    again = taught.teach("bed", chosen)
+    assert again["added"] == [] and again["notes"] == []
+    (known,) = again["known"]
+    assert (known["index"], known["name"]) == (0, chosen[0])
+    assert taught.ask("GET", f"/api/pictures/{known['id']}")[1] == chosen[1]
+    archive = taught.ask("GET", "/api/project.zip")[1]
+    imported = taught.json("POST", "/api/project.zip", archive)
+    assert imported["added"] == [] and len(imported["known"]) == 9
+    assert taught.json("GET", "/api/classes") == before
+    other = taught.teach("car", chosen)
+    assert len(other["added"]) == 1
+    assert other["notes"] == [f"{chosen[0]} is the same picture as bed/{known['id']}.png; remove it from the wrong class"]
+
+
+def test_the_commands_that_are_told_work_beside_an_empty_class(taught, program, serve, tmp_path):
+    taught.json("POST", "/api/classes", {"name": "not yet"})
+    for shown in taught.json("GET", "/api/project")["commands"]:
+        before = taught.ask("GET", "/api/classifier")[1]
+        command = shown.replace("deepvoro", str(program), 1).replace("PICTURE...", str(next((tmp_path / "project/pictures/bed").iterdir())))
+        process = subprocess.run(command, shell=True, capture_output=True, text=True)
+        assert process.returncode == 0, process.stderr
+        assert (tmp_path / "project/classifier.dv").read_bytes() == before
+    # The archive has the class too.
+    other = serve(tmp_path / "other").wait_until_ready()
+    assert other.json("GET", "/api/project")["commands"] == []
+    other.json("POST", "/api/project.zip", taught.ask("GET", "/api/project.zip")[1])
+    assert other.json("GET", "/api/classes")["classes"] == taught.json("GET", "/api/classes")["classes"]
+    other.json("POST", "/api/undo")
+    assert other.json("GET", "/api/classes")["classes"] == []
+
+
 def test_archive_holds_pictures_and_classifier(unchanged):
     archive = zipfile.ZipFile(io.BytesIO(unchanged.ask("GET", "/api/project.zip")[1]))
     assert archive.testzip() is None
@@ -153,6 +226,19 @@ def test_describes_every_path_that_it_has(unchanged):
     assert 'deepvoro_requests_total{route="POST /api/classes/*/pictures",status="200"} 3\n' in text
 
 
+def test_a_project_keeps_its_network_without_a_classifier(serve, tmp_path):
+    """As after a kill before it was saved; by its pictures alone the network would be that of photographs."""
+    png = io.BytesIO()
+    Image.effect_noise((40, 40), 60).convert("RGB").save(png, "PNG")
+    serving = serve(tmp_path / "project").wait_until_ready()
+    serving.teach("noise", ("a.png", png.getvalue()))
+    serving.kill()
+    (tmp_path / "project/classifier.dv").unlink(missing_ok=True)
+    serving = serve(tmp_path / "project").wait_until_ready()
+    assert serving.json("GET", "/api/project")["backbone"] == "quickdraw-conv4"
+    assert [one["pictures"] for one in serving.json("GET", "/api/classes")["classes"]] == [1]
+
+
 def test_every_acknowledged_picture_outlives_a_kill(serve, sketches, tmp_path):
     drawings = [data for name in CLASSES for _, data in sketches[name]]
     chance = random.Random(5)
@@ -170,7 +256,7 @@ def test_every_acknowledged_picture_outlives_a_kill(serve, sketches, tmp_path):
             done = 0
             try:
                 while True:
-                    answer = serving.teach(name, ("x.png", own.choice(drawings)))
+                    answer = serving.teach(name, ("x.png", own.choice(drawings) + own.randbytes(8)))
                     acknowledged.update(one["id"] for one in answer["added"])
                     done += 1
                     if done >= wanted:
@@ -226,10 +312,33 @@ def test_refuses_other_sites_and_those_without_a_token(unchanged):
     assert len(unchanged.json("GET", "/api/classes")["classes"]) == 3
 
 
+@pytest.mark.parametrize(
+    "method, path, error",
+    [
+        ("GET", "/api/classes?page=2", "there is no parameter 'page' here; none is taken"),
+        ("GET", "/api/classes/bed/pictures?offset=2", "there is no parameter 'offset' here; those that there are: count, from"),
+        ("GET", "/api/classes/bed/pictures?from=-1", "the parameter 'from' must be a whole number, not '-1'"),
+        ("GET", "/api/classes/bed/pictures?count=many", "the parameter 'count' must be a whole number, not 'many'"),
+        ("GET", "/api/classes/bed/pictures?count=", "the parameter 'count' must be a whole number, not ''"),
+        ("GET", "/api/classes/bed/pictures?count=1&count=2", "the address of the request is broken, or has a parameter twice"),
+        ("POST", "/api/predict?why=no", "the parameter 'why' must be 0 or 1, not 'no'"),
+        ("POST", "/api/predict?reject=true", "the parameter 'reject' must be 0 or 1, not 'true'"),
+        ("POST", "/api/undo?steps=2", "there is no parameter 'steps' here; none is taken"),
+        ("POST", "/api/classes//pictures", "a class cannot be called '': the name is empty; choose another"),
+        ("POST", f"/api/classes/{80 * '%F0%9F%A6%89'}/pictures", f"a class cannot be called '{80 * '🦉'}': the name takes more than the 255 bytes that a folder's name may have (an emoji takes 4); choose another"),
+        ("POST", f"/api/classes/{81 * 'a'}/pictures", f"a class cannot be called '{81 * 'a'}': the name is longer than 80 characters; choose another"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_one_line(unchanged, sketches, method, path, error):
+    status, body = unchanged.ask(method, path, sketches["car"][4][1] if method == "POST" else None)
+    assert (status, json.loads(body)) == (400, {"error": error})
+
+
 def test_token_is_kept_in_a_file(program, serve, tmp_path):
     token = tmp_path / "token"
     first = serve(tmp_path / "project", "--token-file", token).wait_until_ready()
-    assert token.read_text().strip() == first.token
+    first.json("POST", "/api/classes", {"name": "new"})
+    assert first.token not in first.url + "".join(first.messages)
     assert token.stat().st_mode & 0o077 == 0
     first.stop()
     assert serve(tmp_path / "project", "--token-file", token).token == first.token
@@ -250,11 +359,16 @@ def test_read_only_changes_nothing(taught, serve, tmp_path):
     [
         (["--listen", "0.0.0.0"], 2, "--token-file"),
         (["--listen", "nowhere"], 2, "not an address"),
+        (["--port", "99999"], 2, "--port is 99999, but ports go from 1 to 65535"),
+        (["--port", "-1"], 2, "--port is -1, but ports go from 1 to 65535"),
         (["missing.dv"], 3, "missing.dv"),
         (["damaged.dv"], 3, "damaged.dv"),
         (["damaged"], 3, "classifier.dv"),
         (["picture.png"], 3, "picture.png: is neither a classifier (.dv) nor a folder with a folder of pictures for each class"),
         (["missing", "--read-only"], 3, "missing: is not there"),
+        (["/proc/deepvoro/new"], 3, "/proc/deepvoro/new: nothing can be written there"),
+        (["/proc/self/task"], 3, "/proc/self/task: nothing can be written there"),
+        (["picture.png/new"], 3, "picture.png/new: nothing can be written there"),
         (["new", "--backbone", "nothing"], 3, "'nothing' is neither a file nor an installed backbone"),
         (["new", "--token-file", "no/such/folder/token"], 3, "no/such/folder/token"),
     ],
@@ -267,7 +381,8 @@ def test_says_what_is_wrong_in_one_line_and_writes_nothing(deepvoro, sketches, t
     (tmp_path / "damaged/classifier.dv").write_bytes(b"")
     before = sorted(tmp_path.rglob("*"))
     token_file = [] if "--token-file" in arguments or code == 2 else ["--token-file", "token"]
-    process = deepvoro("serve", *arguments, *token_file, "--port", "0", env={"DEEPVORO_DATA": str(tmp_path / "data")})
+    port = [] if "--port" in arguments else ["--port", "0"]
+    process = deepvoro("serve", *arguments, *token_file, *port, env={"DEEPVORO_DATA": str(tmp_path / "data")})
     assert process.returncode == code
     assert process.stdout == ""
     assert process.stderr.count("\n") == 1 and text in process.stderr

@@ -81,7 +81,7 @@ def test_a_classifier_that_cannot_be_saved_is_made_again(program, disk, tmp_path
         assert serving.ask("GET", "/api/classifier") == (200, exported)
         code, stderr = serving.end()
         assert code == 3 and "classifier.dv" in stderr and "No space left on device" in stderr
-    assert [path.name for path in project.iterdir() if path.is_file()] == []
+    assert [path.name for path in project.iterdir() if path.is_file()] == [".backbone"]
     filler.unlink()
     with Serving(program, project, data=tmp_path) as serving:
         serving.stop()

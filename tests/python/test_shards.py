@@ -131,6 +131,16 @@ def test_a_folder_of_other_work_is_refused(deepvoro, store, shards, tmp_path):
         "evaluate", store, *FLAGS, "--method", "vd", "--alpha", 2, "--shard", "0/1", "--out", tmp_path / "pieces"
     )
     assert refused(process, "piece-000000", "alpha 1.0, not 2.0")
+    process = deepvoro("evaluate", store, *FLAGS, "--method", "vd,plda", "--shard", "0/1", "--out", tmp_path / "pieces")
+    assert refused(process, "piece-000000", "its evaluations differ")
+
+
+def test_a_share_of_other_work_is_refused_before_it_begins(deepvoro, store, shards, tmp_path):
+    shards(2, "--method", "vd", which=[0])
+    before = sorted((tmp_path / "pieces").iterdir())
+    process = deepvoro("evaluate", store, *FLAGS, "--method", "vd", "--alpha", 2, "--shard", "1/2", "--out", tmp_path / "pieces")
+    assert refused(process, "alpha 1.0, not 2.0", "choose another --out")
+    assert sorted((tmp_path / "pieces").iterdir()) == before
 
 
 def test_a_changed_store_is_refused(deepvoro, make_store, merge, tmp_path):

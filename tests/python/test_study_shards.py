@@ -29,7 +29,7 @@ def files_of(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-@pytest.mark.parametrize("study, count", [("members", 3), ("shots", 7)])
+@pytest.mark.parametrize("study, count", [("members", 3), *(("shots", count) for count in (1, 2, 3, 7, 16))])
 def test_any_number_of_shards_gives_the_bytes_of_one_process(deepvoro, stores, share, tmp_path, study, count):
     out = tmp_path / "out"
     for i in range(count):
@@ -43,6 +43,18 @@ def test_any_number_of_shards_gives_the_bytes_of_one_process(deepvoro, stores, s
     assert merged == files_of(out)
     assert f"{study}.json" in merged
     assert not (tmp_path / "merged/.steps").exists()
+
+
+def test_a_study_with_shots_of_its_own(deepvoro, stores, tmp_path):
+    flags = FLAGS[: FLAGS.index("--shots")]
+    for i in range(2):
+        process = deepvoro("study", "ablation", *stores, *flags, "--shard", f"{i}/2", "--out", tmp_path / "pieces")
+        assert process.returncode == 0, process.stderr
+    for command in (("merge", tmp_path / "pieces"), ("study", "ablation", *stores, *flags)):
+        process = deepvoro(*command, "--out", tmp_path / "out")
+        assert process.returncode == 0, process.stderr
+        (tmp_path / "out").rename(tmp_path / command[0])
+    assert files_of(tmp_path / "merge") == files_of(tmp_path / "study")
 
 
 def test_gaps_and_other_settings_are_refused(deepvoro, stores, share, tmp_path):

@@ -32,7 +32,7 @@ def one_process(deepvoro, store, tmp_path, *arguments):
     return (tmp_path / "one.json").read_bytes()
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 7])
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 16])
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -26,7 +26,7 @@ MAY_USE = {
     "study": ("classifier",),
     "classifier": ("ensemble", "backbone"),
     "report": ("study",),
-    "cluster": ("study",),
+    "cluster": ("shard",),
     "project": ("study",),
     "serve": ("project",),
     "cli": ANY,

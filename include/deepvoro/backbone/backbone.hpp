@@ -36,6 +36,9 @@ class DEEPVORO_API Backbone {
   [[nodiscard]] virtual const PixelScale& pixels() const = 0;
   [[nodiscard]] virtual std::size_t input_size() const = 0;  // that it was trained on
   [[nodiscard]] virtual std::size_t smallest_input() const = 0;
+  // Whether it knows drawings as light strokes on a dark ground. What embeds pictures for it turns
+  // ink on paper into that first (docs/METHODS.md).
+  [[nodiscard]] virtual bool light_strokes() const { return false; }
 
   // Features of one or more square pictures of one size, [pictures x dim]. They depend on the other
   // pictures of the batch by rounding at most.

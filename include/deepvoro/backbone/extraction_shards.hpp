@@ -9,7 +9,7 @@
 #include "deepvoro/backbone/extraction.hpp"
 #include "deepvoro/core/export.hpp"
 #include "deepvoro/core/progress.hpp"
-#include "deepvoro/shard/share.hpp"
+#include "deepvoro/shard/piece_dealer.hpp"
 
 namespace deepvoro {
 
@@ -19,10 +19,10 @@ struct ExtractedShare {
   std::vector<std::string> notes;
 };
 
-// An extraction divided among workers: a piece is one view of a block of pictures. Makes those of a
-// share that the folder `out` of the request does not have yet.
+// An extraction divided among workers: a piece is one view of a block of pictures. Makes those
+// dealt to it that the folder `out` of the request does not have yet.
 DEEPVORO_API ExtractedShare extract_share(const Extraction& request, Backbone& backbone,
-                                          const Share& share, const Progress& progress = {});
+                                          PieceDealer& dealer, const Progress& progress = {});
 
 struct MergedExtraction {
   std::size_t pictures = 0;

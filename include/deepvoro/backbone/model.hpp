@@ -27,6 +27,7 @@ struct ModelDescription {
   std::string licence;             // of the weights; empty if unknown
   std::string source;              // where the weights come from; empty if unknown
   std::string trained_on;          // name of the pictures, such as ImageNet; empty if unknown
+  bool light_strokes = false;      // it was trained on drawings that are light on a dark ground
 
   bool operator==(const ModelDescription&) const = default;
 };

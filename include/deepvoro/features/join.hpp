@@ -20,4 +20,15 @@ struct JoinPart {
 DEEPVORO_API void join_stores(const std::vector<JoinPart>& parts,
                               const std::filesystem::path& output);
 
+struct RowPart {
+  std::filesystem::path store;
+  std::vector<std::string> splits;  // none: all that it has
+};
+
+// Writes a store of the rows of several, one part after the other in each split, as shards of one
+// extraction are, or splits of different pictures. Features are not copied: the store says where
+// they are, and the parts must stay there. All parts must have the same views and dimensions, and
+// the same model as far as they say so. Classes of the same name within a split are one class.
+DEEPVORO_API void join_rows(const std::vector<RowPart>& parts, const std::filesystem::path& output);
+
 }  // namespace deepvoro

@@ -30,24 +30,32 @@ inline constexpr std::string_view kMeanView = "mean";
 [[nodiscard]] DEEPVORO_API std::string view_of(std::string_view network, std::string_view view);
 [[nodiscard]] DEEPVORO_API bool is_mean_view(std::string_view view);
 
-// The features of one split in one view, as they lie in the file: mapped, never copied whole. Those
-// of the mean view are in memory. Copies share both.
+// The features of one split in one view, as they lie in the file, or in several one after the
+// other: mapped, never copied whole. Those of the mean view are in memory. Copies share both.
 class DEEPVORO_API FeatureRows {
  public:
   FeatureRows(std::vector<float> values, std::size_t samples, std::size_t dim);
   // Maps `file` and checks that it is a C-ordered float16 or float32 array [samples, dim].
   FeatureRows(const std::filesystem::path& file, std::size_t samples, std::size_t dim);
+  // The rows of all parts. They must have the same dimension and type of elements.
+  explicit FeatureRows(std::vector<FeatureRows> parts);
 
   [[nodiscard]] ElementType element() const { return element_; }
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t dim() const { return dim_; }
+  // Whether rows follow each other in memory.
+  [[nodiscard]] bool is_contiguous() const { return parts_.empty(); }
   [[nodiscard]] const std::byte* row(std::size_t r) const {
-    return data_ + r * dim_ * element_size(element_);
+    return is_contiguous() ? data_ + r * dim_ * element_size(element_) : row_of_parts(r);
   }
   // A row as float32, which holds either type exactly. out: [dim]
   void copy_row(std::size_t r, std::span<float> out) const;
 
  private:
+  [[nodiscard]] const std::byte* row_of_parts(std::size_t r) const;
+
+  std::vector<FeatureRows> parts_;      // none where there is one
+  std::vector<std::size_t> ends_;       // of each part, the row after its last
   std::shared_ptr<const void> memory_;  // which holds the rows
   ElementType element_ = ElementType::float32;
   std::size_t rows_;
@@ -63,6 +71,11 @@ class DEEPVORO_API FeatureStore {
     std::size_t samples = 0;
     std::vector<std::string> classes;
   };
+  // Another store whose views this one uses, and how many rows of them it takes of each split.
+  struct Part {
+    std::filesystem::path store;
+    std::map<std::string, std::size_t> rows;
+  };
 
   explicit FeatureStore(std::filesystem::path folder);
 
@@ -75,6 +88,8 @@ class DEEPVORO_API FeatureStore {
   // Those of one network.
   [[nodiscard]] std::vector<std::string> views_of(std::string_view network) const;
   [[nodiscard]] const std::map<std::string, Split>& splits() const { return splits_; }
+  // Where the rows of views are, one after the other; none where they are in this store.
+  [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
   [[nodiscard]] const std::string& provenance_json() const { return provenance_json_; }
 
   [[nodiscard]] bool has_split(const std::string& name) const { return splits_.contains(name); }
@@ -93,18 +108,23 @@ class DEEPVORO_API FeatureStore {
   [[nodiscard]] FeatureRows features(const std::string& split, const std::string& view) const;
 
   [[nodiscard]] std::filesystem::path labels_file(const std::string& split) const;
-  [[nodiscard]] std::filesystem::path view_file(const std::string& split,
-                                                const std::string& view) const;
+  // More than one where the store has parts.
+  [[nodiscard]] std::vector<std::filesystem::path> view_files(const std::string& split,
+                                                              const std::string& view) const;
+  // The same, for a message.
+  [[nodiscard]] std::string view_place(const std::string& split, const std::string& view) const;
 
   // Throws a usage error when a file to be written lies inside the store, where it could take the
   // place of one of its own. `flag` names it.
   void refuse_output_inside(const std::string& flag, const std::filesystem::path& file) const;
 
   // SHA-256 of what `sha256sum store.json */*.npy */*/*.npy` prints for the files of this store,
-  // the lines sorted by path: one name for all that an evaluation can depend on.
+  // the lines sorted by path: one name for all that an evaluation can depend on. Files of parts
+  // have the paths that store.json gives them.
   [[nodiscard]] std::string sha256(unsigned threads = 1) const;
 
  private:
+  [[nodiscard]] std::string name_in_store(const std::filesystem::path& file) const;
   [[nodiscard]] FeatureRows mean_features(const std::string& split, std::string_view network) const;
 
   std::filesystem::path folder_;
@@ -112,6 +132,7 @@ class DEEPVORO_API FeatureStore {
   std::vector<std::size_t> dims_;  // of the networks
   std::vector<std::string> views_;
   std::map<std::string, Split> splits_;
+  std::vector<Part> parts_;
   std::string provenance_json_;
 };
 

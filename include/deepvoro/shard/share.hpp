@@ -21,7 +21,7 @@ struct Share {
 // rank of a program started by mpirun, or both. Anything else is a usage error.
 [[nodiscard]] DEEPVORO_API Share share_named(const std::string& text);
 
-// What a worker did of its share.
+// What a worker did of its share, or several that work together.
 struct ShareReport {
   std::size_t pieces = 0;  // of the share
   std::size_t made = 0;

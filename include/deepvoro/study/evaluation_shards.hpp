@@ -7,16 +7,16 @@
 
 #include "deepvoro/core/export.hpp"
 #include "deepvoro/core/progress.hpp"
-#include "deepvoro/shard/share.hpp"
+#include "deepvoro/shard/piece_dealer.hpp"
 #include "deepvoro/study/evaluate.hpp"
 
 namespace deepvoro {
 
 // Evaluations divided among workers: a piece is a block of the episodes of one evaluation. Makes
-// those of a share that `folder` does not have yet. What is measured besides accuracy, and what
+// those dealt to it that `folder` does not have yet. What is measured besides accuracy, and what
 // runs on a GPU, cannot be divided.
 DEEPVORO_API ShareReport evaluate_share(const FeatureStore& store,
-                                        std::span<const Evaluation> requests, const Share& share,
+                                        std::span<const Evaluation> requests, PieceDealer& dealer,
                                         const std::filesystem::path& folder,
                                         const Progress& progress = {});
 

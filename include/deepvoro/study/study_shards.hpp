@@ -5,14 +5,14 @@
 
 #include "deepvoro/core/export.hpp"
 #include "deepvoro/core/progress.hpp"
-#include "deepvoro/shard/share.hpp"
+#include "deepvoro/shard/piece_dealer.hpp"
 #include "deepvoro/study/paper_study.hpp"
 
 namespace deepvoro {
 
 // A study divided among workers: a piece is what it does for one store and number of shots. Makes
-// those of a share that `folder` does not have yet. A study of times cannot be divided.
-DEEPVORO_API ShareReport study_share(const StudyRequest& request, const Share& share,
+// those dealt to it that `folder` does not have yet. A study of times cannot be divided.
+DEEPVORO_API ShareReport study_share(const StudyRequest& request, PieceDealer& dealer,
                                      const std::filesystem::path& folder,
                                      const Progress& progress = {});
 

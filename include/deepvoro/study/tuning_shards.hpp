@@ -5,16 +5,17 @@
 
 #include "deepvoro/core/export.hpp"
 #include "deepvoro/core/progress.hpp"
-#include "deepvoro/shard/share.hpp"
+#include "deepvoro/shard/piece_dealer.hpp"
 #include "deepvoro/study/tune.hpp"
 
 namespace deepvoro {
 
-// A tuning divided among workers: a piece is a block of the episodes of one view. Makes those of a
-// share that `folder` does not have yet. deepvoro++ and plda choose twice, the second time among
-// what the first choice left; pieces of the second have to wait until all of the first are there.
+// A tuning divided among workers: a piece is a block of the episodes of one view. Makes those
+// dealt to it that `folder` does not have yet. deepvoro++ and plda choose twice, the second time
+// among what the first choice left; pieces of the second have to wait until all of the first are
+// there.
 DEEPVORO_API ShareReport tune_share(const FeatureStore& store, const Tuning& request,
-                                    const Share& share, const std::filesystem::path& folder,
+                                    PieceDealer& dealer, const std::filesystem::path& folder,
                                     const Progress& progress = {});
 
 // Writes the pool file that tune() writes, byte for byte, from the pieces in some folders. What is

@@ -21,8 +21,8 @@ class AnswerView {
   private readonly why = h("details", { class: "why" }, h("summary", {}, "Why?"));
   private readonly whyBody = h("div");
   private readonly wrong = new Wrong();
-  private readonly actions = h("div", { class: "answer-actions" }, this.why, this.wrong.element);
-  readonly element = h("div", { class: "answer" }, this.word, this.under, this.bars, this.actions);
+  readonly element = h("div", { class: "answer" }, this.word, this.under, this.bars);
+  readonly actions = h("div", { class: "answer-actions" }, this.why, this.wrong.element);
 
   constructor() {
     this.why.append(this.whyBody);
@@ -66,10 +66,10 @@ class AnswerView {
   }
 
   private showUnder(current: Question, answer: Answer, isUnknown: boolean): void {
-    if (current.taughtAs !== "") this.under.textContent = `taught as ${current.taughtAs}`;
+    if (current.taughtAs !== "") this.under.textContent = `Taught as ${current.taughtAs}`;
     else if (isUnknown) {
       const teach = h("button", { type: "button", class: "main", click: () => this.openWrong() }, "Teach it");
-      fill(this.under, `nearest is ${answer.nearest} `, project.value?.read_only ? null : teach);
+      fill(this.under, `Nearest: ${answer.nearest} `, project.value?.read_only ? null : teach);
     } else if (this.under.textContent !== "" || this.under.childElementCount > 0) fill(this.under, "\u00a0");
   }
 
@@ -101,7 +101,7 @@ function quietLine(current: Question | null): string {
   if (project.value === null && network.value === "") return "";
   if (network.value !== "") return network.value;
   if (current?.error) return `${current.name}: ${current.error}`;
-  if (pictureCount() === 0) return classes.value.length === 0 ? "Draw or drop a picture, then name its class: one picture is enough to begin." : "Put a first picture into one of the classes.";
+  if (pictureCount() === 0) return classes.value.length === 0 ? "Draw, drop or choose a picture, then give it a name. One picture is enough to begin." : "Give one of the classes its first picture.";
   return "Draw, drop or paste a picture, or use the camera.";
 }
 

@@ -1,5 +1,3 @@
-import { project } from "../server/project";
-import { sketchOf } from "../files/paper_sketch";
 import { blobOf, canvasOf } from "../shared/canvas";
 import { fill, h } from "../shared/dom";
 import { ask, forget } from "./question";
@@ -12,7 +10,6 @@ export class Camera {
   readonly element: HTMLElement;
   private readonly video = h("video", { class: "camera", playsinline: true, muted: true, "aria-label": "Camera" });
   private readonly words = h("p", { class: "pad-hint" });
-  private readonly seen = h("canvas", { class: "seen", hidden: true, role: "img", "aria-label": "The sketch that was found" });
   private stream: MediaStream | null = null;
   private timer = 0;
   private isAsking = false;
@@ -21,7 +18,7 @@ export class Camera {
 
   constructor() {
     this.video.muted = true;
-    this.element = h("div", { class: "easel-sheet" }, this.video, this.words, this.seen);
+    this.element = h("div", { class: "easel-sheet" }, this.video, this.words);
   }
 
   async start(): Promise<void> {
@@ -48,7 +45,6 @@ export class Camera {
     if (this.stream) forget();
     this.stream = null;
     this.video.srcObject = null;
-    this.seen.hidden = true;
   }
 
   get isRunning(): boolean {
@@ -69,28 +65,20 @@ export class Camera {
     this.element.classList.toggle("held", held && this.stream !== null);
   }
 
-  /** The middle square of what the camera sees; of a sheet of paper, the sketch on it. Null where there is nothing. */
+  /** The middle square of what the camera sees. Null while it sees nothing. */
   async still(): Promise<Blob | null> {
     if (!this.isRunning) return null;
     const { videoWidth: width, videoHeight: height } = this.video;
     const side = Math.min(width, height);
     const { canvas, context } = canvasOf(Math.min(side, LARGEST));
     context.drawImage(this.video, (width - side) / 2, (height - side) / 2, side, side, 0, 0, canvas.width, canvas.height);
-    if (project.value?.input !== "sketch") return blobOf(canvas, "image/jpeg");
-    const sketch = sketchOf(canvas, canvas.width, canvas.height);
-    this.seen.hidden = sketch === null;
-    if (sketch === null) return null;
-    this.seen.width = this.seen.height = sketch.width;
-    this.seen.getContext("2d")?.drawImage(sketch, 0, 0);
-    return blobOf(sketch);
+    return blobOf(canvas, "image/jpeg");
   }
 
   private async look(): Promise<void> {
     if (this.isAsking || this.isHeld || document.visibilityState !== "visible") return;
     this.isAsking = true;
     const blob = await this.still();
-    this.words.hidden = blob !== null || !this.isRunning;
-    if (!this.words.hidden) fill(this.words, "Hold a drawing before the camera");
     if (blob !== null && this.isRunning) await ask(this.name, blob, `camera ${this.series}`);
     this.isAsking = false;
   }

@@ -1,5 +1,4 @@
 import { chooseFiles } from "../files/choose";
-import { asSketch } from "../files/paper_sketch";
 import { project } from "../server/project";
 import type { NamedPicture } from "../server/teach";
 import { h, icon, ICONS } from "../shared/dom";
@@ -19,18 +18,22 @@ class Easel {
   private readonly choose = h("button", { type: "button", class: "choose", click: () => void this.chooseAndAsk() }, "Choose a picture …");
   private readonly pictureSheet = h("div", { class: "easel-sheet" }, this.shown, h("div", { class: "pad-hint" }, h("p", {}, "Drop or paste a picture"), this.choose));
   private readonly tabs = new Map<Mode, HTMLButtonElement>();
+  readonly tabRow = h("div", { class: "tabs", role: "group", "aria-label": "Ask with" });
   readonly element = h("div", { class: "easel" });
   private shownBlob: Blob | null = null;
   private count = 0;
 
   constructor() {
-    const tabs = h("div", { class: "tabs", role: "group", "aria-label": "Ask with" });
     for (const [mode, name, path] of [["draw", "Draw", ICONS.draw], ["picture", "Picture", ICONS.picture], ["camera", "Camera", ICONS.camera]] as const) {
       const tab = h("button", { type: "button", click: () => this.use(mode) }, icon(path), name);
       this.tabs.set(mode, tab);
-      tabs.append(tab);
+      this.tabRow.append(tab);
     }
-    this.element.append(tabs, this.pad.element, this.pictureSheet, this.camera.element);
+    this.element.append(this.pad.element, this.pictureSheet, this.camera.element);
+    this.shown.addEventListener("error", () => {
+      this.pictureSheet.classList.remove("has-picture");
+      this.shown.removeAttribute("src");
+    });
     this.mode.follow((mode) => this.showMode(mode));
     question.changed(() => this.showPicture());
     project.changed((told) => {
@@ -65,7 +68,7 @@ class Easel {
   async askFiles(files: readonly NamedPicture[]): Promise<void> {
     if (files.length === 0) return;
     this.use("picture");
-    for (const file of files) await ask(file.name, project.value?.input === "sketch" ? await asSketch(file.blob) : file.blob, `file ${++this.count}`);
+    for (const file of files) await ask(file.name, file.blob, `file ${++this.count}`);
   }
 
   /** Until the question is what is seen. */

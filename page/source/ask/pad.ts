@@ -109,7 +109,8 @@ export class Pad {
   private move(event: PointerEvent): void {
     const stroke = this.strokes[this.strokes.length - 1];
     if (event.pointerId !== this.drawing || stroke === undefined) return;
-    const all = event.getCoalescedEvents();
+    // Not there for a page that came from another machine without TLS.
+    const all = "getCoalescedEvents" in event ? event.getCoalescedEvents() : [];
     stroke.push(...(all.length > 0 ? all : [event]).map((one) => this.pointOf(one)));
     this.version += 1;
     this.paint();

@@ -2,6 +2,7 @@ import { classes, movePicture, pictureCount, project } from "../server/project";
 import { NoAnswer, predict, Refused } from "../server/request";
 import { teach } from "../server/teach";
 import type { Answer } from "../server/types";
+import { tellCopies } from "../shared/copies";
 import { Signal } from "../shared/signal";
 
 export interface Question {
@@ -103,8 +104,9 @@ function showTaught(one: Question, className: string): void {
 }
 
 async function taught({ name, blob }: Question, className: string): Promise<string> {
-  const { ids, refused } = await teach(className, [{ name, blob }]);
+  const { ids, known, notes, refused } = await teach(className, [{ name, blob }]);
   if (refused[0]) throw new Error(refused[0].error);
+  tellCopies(known, notes);
   return ids[0] ?? "";
 }
 

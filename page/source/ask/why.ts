@@ -18,17 +18,20 @@ function neighbours(why: Why): HTMLElement {
     dot.style.background = colourOf(near.class);
     list.append(h("li", {}, thumbnail(near.id, 64), h("span", { class: "near-name" }, dot, near.class), h("span", { class: "soft" }, distanceText(near.distance))));
   }
-  return h("section", {}, h("h3", {}, "Nearest pictures, with their distances"), list);
+  return h("section", {}, h("h3", {}, "Nearest pictures and their distances"), list);
 }
 
 function votes(why: Why): HTMLElement {
   const strip = h("ul", { class: "votes" });
   for (const { view, class: voted } of why.views) {
-    const cell = h("li", { title: view }, voted);
+    const cell = h("li", { title: `${view}: ${voted}` }, h("span", { class: "unseen" }, voted));
     cell.style.setProperty("--vote", colourOf(voted));
     strip.append(cell);
   }
-  return h("section", {}, h("h3", {}, `Votes of ${counted(why.views.length, "view")} of the picture`), strip);
+  const numbers = new Map<string, number>();
+  for (const { class: voted } of why.views) numbers.set(voted, (numbers.get(voted) ?? 0) + 1);
+  const words = [...numbers].sort((a, b) => b[1] - a[1]).map(([voted, number]) => `${number} ${voted}`).join(", ");
+  return h("section", {}, h("h3", {}, `Answers of ${counted(why.views.length, "view")} of the picture`), strip, h("p", { class: "soft", "aria-hidden": "true" }, words));
 }
 
 function distanceLine({ distance, threshold }: Why): HTMLElement {
@@ -38,5 +41,5 @@ function distanceLine({ distance, threshold }: Why): HTMLElement {
   line.style.setProperty("--at", `${(distance / end) * 100}%`);
   line.style.setProperty("--limit", `${(threshold / end) * 100}%`);
   const words = h("p", { class: "soft" }, `Distance ${distanceText(distance)}; unknown beyond ${distanceText(threshold)}.`);
-  return h("section", {}, h("h3", {}, isFar ? "Too far from every class" : "Near enough to be known"), line, words);
+  return h("section", {}, h("h3", {}, isFar ? "Too far from every class" : "Near enough to a class"), line, words);
 }

@@ -3,7 +3,7 @@ import type { Answer } from "../server/types";
 import { colourOf } from "../shared/colours";
 import { fill, h } from "../shared/dom";
 import { said } from "../shared/notices";
-import { nameProblem } from "../shared/words";
+import { classNameIn, nameProblem } from "../shared/words";
 import { easel } from "./easel";
 import { teachQuestion } from "./question";
 import type { Question } from "./question";
@@ -11,10 +11,10 @@ import type { Question } from "./question";
 /** One click puts the picture into its right class, and the answer changes before the eyes. */
 export class Wrong {
   private readonly choices = h("div", { class: "choices" });
-  private readonly input = h("input", { type: "text", placeholder: "or a new class", "aria-label": "Name of a new class for this picture", maxlength: 80, autocomplete: "off" });
+  private readonly input = h("input", { type: "text", placeholder: "Or a new class", "aria-label": "Name of a new class for this picture", maxlength: 80, autocomplete: "off" });
   private readonly form = h("form", { class: "inline", submit: (event: SubmitEvent) => this.typed(event) }, this.input, h("button", { type: "submit" }, "Teach"));
   private readonly title = h("summary", {}, "Wrong?");
-  readonly element = h("details", { class: "wrong" }, this.title, h("p", { class: "soft" }, "What is it? The picture is taught as:"), this.choices, this.form);
+  readonly element = h("details", { class: "wrong" }, this.title, h("p", { class: "soft" }, "What is it? The picture is taught as what you choose:"), this.choices, this.form);
   private names = "";
 
   constructor() {
@@ -32,7 +32,7 @@ export class Wrong {
 
   show(question: Question, answer: Answer): void {
     this.element.hidden = project.value?.read_only ?? true;
-    this.title.textContent = answer.unknown ? "What is it?" : "Wrong?";
+    this.title.textContent = answer.unknown ? "Say what it is" : "Wrong?";
     const taken = question.taughtAs || (answer.unknown ? "" : answer.class);
     const names = classes.value.map((one) => one.name).filter((name) => name !== taken);
     if (names.join("/") === this.names) return;
@@ -48,7 +48,7 @@ export class Wrong {
 
   private typed(event: SubmitEvent): void {
     event.preventDefault();
-    const name = this.input.value.trim();
+    const name = classNameIn(this.input.value);
     this.input.setCustomValidity(nameProblem(name));
     if (this.form.reportValidity()) void this.teach(name);
   }

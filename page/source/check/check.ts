@@ -1,4 +1,4 @@
-import { classes, pictureCount, project } from "../server/project";
+import { classes, project } from "../server/project";
 import { check, NoAnswer, Refused } from "../server/request";
 import type { Check } from "../server/types";
 import { fill, h } from "../shared/dom";
@@ -24,7 +24,10 @@ for (const [name, title] of [["next", "What to teach next"], ["map", "Map"], ["c
   tabRow.append(tab);
 }
 
-export const checkPanel = h("section", { class: "check panel", "aria-labelledby": "check-title" }, h("div", { class: "panel-head" }, h("h2", { id: "check-title" }, "Check"), words, tabRow), body);
+/** How well it does, where it is taught: leads to what it gets wrong. */
+export const score = h("a", { class: "score", href: "#check-title", hidden: true });
+
+export const checkPanel = h("section", { class: "check panel", "aria-labelledby": "check-title" }, h("div", { class: "panel-head" }, h("h2", { id: "check-title", tabindex: -1 }, "Check"), words, tabRow), body);
 
 let timer = 0;
 let abort = new AbortController();
@@ -48,21 +51,28 @@ async function fetchCheck(): Promise<void> {
 
 /** Somebody has to be left out, and somebody has to stay. */
 function canCheck(): boolean {
-  return classes.value.filter((one) => one.pictures > 0).length >= 2 && pictureCount() >= 3;
+  return classes.value.filter((one) => one.pictures > 0).length >= 2 && classes.value.some((one) => one.pictures > 1);
+}
+
+function notAsked(): string {
+  const alone = classes.value.filter((one) => one.pictures === 1).length;
+  return alone === 0 ? "" : ` · ${counted(alone, "picture is alone in its class and was", "pictures are alone in their classes and were")} not asked`;
 }
 
 function show(): void {
   for (const [name, tab] of tabs) tab.setAttribute("aria-pressed", String(name === view.value));
   const checked = result.value;
-  tabRow.hidden = checked === null;
+  tabRow.hidden = score.hidden = checked === null;
   if (checked === null) {
-    words.textContent = project.value === null ? "" : "needs two classes, one of them with two pictures: each picture is left out in turn and asked.";
+    words.textContent = project.value === null ? "" : canCheck() ? "Checking …" : "Once there are two classes, one of them with two pictures, this shows how well they are told apart.";
     fill(body);
     return;
   }
   const isWrong = new Set(checked.wrong.map((one) => one.id));
   const doubtful = checked.doubtful.filter((one) => !isWrong.has(one.id)).length;
-  fill(words, h("strong", {}, `${checked.right} of ${checked.of}`), ` right when left out · ${checked.wrong.length === 0 ? "none wrong" : `${checked.wrong.length} wrong`} · ${counted(doubtful, "doubtful picture")}`);
+  const right = `${checked.right.toLocaleString("en")} of ${checked.of.toLocaleString("en")}`;
+  score.textContent = `${right} right`;
+  fill(words, h("strong", {}, right), ` pictures are recognised · ${checked.wrong.length === 0 ? "none" : checked.wrong.length} wrong${doubtful === 0 ? "" : ` · ${doubtful} doubtful`}${notAsked()}`);
   if (view.value === "next") fill(body, nextList(checked));
   else if (view.value === "confusion") fill(body, confusionTable(checked.confusion));
   else {

@@ -1,6 +1,9 @@
 import type { Check } from "../server/types";
 import { h } from "../shared/dom";
 
+/** With more columns than this, their names are turned to fit. */
+const mostUpright = (): number => (matchMedia("(max-width: 639px)").matches ? 3 : 7);
+
 /** Rows are true classes, columns answers; darker is more of the row. */
 export function confusionTable({ classes, counts }: Check["confusion"]): HTMLElement {
   const head = h("tr", {}, h("td"), ...classes.map((name) => h("th", { scope: "col" }, h("span", { title: name }, name))));
@@ -9,8 +12,8 @@ export function confusionTable({ classes, counts }: Check["confusion"]): HTMLEle
     const cells = row.map((count, j) => cell(count, count / sum, i === j, `${count} of ${classes[i] ?? ""} answered ${classes[j] ?? "unknown"}`));
     return h("tr", {}, h("th", { scope: "row", title: classes[i] ?? "" }, classes[i] ?? ""), ...cells);
   });
-  const table = h("table", { class: "confusion" }, h("thead", {}, head), h("tbody", {}, ...rows));
-  const words = h("p", { class: "soft" }, "Rows: what it is. Columns: what was answered when the picture was left out.");
+  const table = h("table", { class: classes.length > mostUpright() ? "confusion dense" : "confusion" }, h("thead", {}, head), h("tbody", {}, ...rows));
+  const words = h("p", { class: "soft" }, "Rows: what the pictures show. Columns: what was answered.");
   return h("div", {}, words, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Confusion" }, table));
 }
 

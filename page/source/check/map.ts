@@ -3,6 +3,7 @@ import { planeMap, Refused, NoAnswer, thumbnailAddress } from "../server/request
 import type { Check, PlaneMap } from "../server/types";
 import { colourIndex, colourOf, computedColour } from "../shared/colours";
 import { fill, h } from "../shared/dom";
+import { inkOf } from "../shared/ink";
 import { announce } from "../shared/live";
 import { openPicture } from "../shared/picture_dialog";
 import { paintCells } from "./cells";
@@ -11,14 +12,18 @@ type MapPoint = PlaneMap["points"][number];
 
 const MOST_THUMBNAILS = 300;
 const NEAR_PX = 24;
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+const WIDE = matchMedia("(min-width: 640px)");
 
 /** All pictures in the plane, with the cells of the classes behind them. */
 export class PictureMap {
   private readonly canvas = h("canvas", { class: "map", tabindex: 0, role: "img", "aria-label": "Map of all pictures" });
   private readonly tip = h("p", { class: "map-tip", hidden: true });
   private readonly legend = h("ul", { class: "legend" });
-  readonly element = h("div", { class: "map-box" }, h("div", { class: "map-frame" }, this.canvas, this.tip), this.legend);
+  private readonly frame = h("div", { class: "map-frame" }, this.canvas, this.tip);
+  readonly element = h("div", { class: "map-box" }, this.frame, this.legend);
   private map: PlaneMap | null = null;
+  private isTurned = false;
   private revision = -1;
   private chosen: MapPoint | null = null;
   private mistaken = new Set<string>();
@@ -32,7 +37,8 @@ export class PictureMap {
     this.canvas.addEventListener("click", (event) => this.open(this.pointNear(event)));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.draw()).observe(this.canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    WIDE.addEventListener("change", () => this.turn());
+    DARK.addEventListener("change", () => {
       this.cells = null;
       this.draw();
     });
@@ -49,20 +55,29 @@ export class PictureMap {
     this.abort.abort();
     this.abort = new AbortController();
     const { signal } = this.abort;
+    if (this.map === null) fill(this.legend, h("li", { class: "soft" }, "Making the map …"));
     try {
       const map = await planeMap(signal);
-      map.points.sort((a, b) => a.x - b.x);
       this.map = map;
       this.revision = revision;
-      this.cells = null;
       this.chosen = null;
-      this.canvas.style.aspectRatio = `${map.cells.width} / ${map.cells.height}`;
+      this.turn();
       this.canvas.setAttribute("aria-label", `Map of ${map.points.length} pictures and the cells of ${map.cells.classes.length} classes. Arrow keys go from picture to picture, Enter opens one.`);
       this.showLegend();
-      this.draw();
     } catch (error) {
       if (!signal.aborted && !(error instanceof NoAnswer || error instanceof Refused)) throw error;
     }
+  }
+
+  /** What is up in the plane means nothing: the map lies or stands as the screen does. */
+  private turn(): void {
+    if (this.map === null) return;
+    const shape = this.map.cells.width / this.map.cells.height;
+    this.isTurned = WIDE.matches !== shape >= 1;
+    this.map.points.sort((a, b) => (this.isTurned ? b.y - a.y : a.x - b.x));
+    this.frame.style.setProperty("--shape", String(this.isTurned ? 1 / shape : shape));
+    this.cells = null;
+    this.draw();
   }
 
   private showLegend(): void {
@@ -70,13 +85,14 @@ export class PictureMap {
       const dot = h("span", { class: "dot" });
       dot.style.background = colourOf(name);
       return h("li", {}, dot, name);
-    }), this.mistaken.size > 0 ? h("li", { class: "soft" }, h("span", { class: "ring" }), "mistaken when left out") : null);
+    }), this.mistaken.size > 0 ? h("li", { class: "soft" }, h("span", { class: "ring" }), "answered wrongly") : null);
   }
 
   private place(point: { x: number; y: number }): [number, number] {
     const [x0, y0, x1, y1] = this.map?.bounds ?? [0, 0, 1, 1];
     const { clientWidth, clientHeight } = this.canvas;
-    return [((point.x - x0) / (x1 - x0)) * clientWidth, ((y1 - point.y) / (y1 - y0)) * clientHeight];
+    const [right, down] = [(point.x - x0) / (x1 - x0), (y1 - point.y) / (y1 - y0)];
+    return this.isTurned ? [down * clientWidth, right * clientHeight] : [right * clientWidth, down * clientHeight];
   }
 
   private draw(): void {
@@ -86,9 +102,13 @@ export class PictureMap {
     this.canvas.width = width * devicePixelRatio;
     this.canvas.height = height * devicePixelRatio;
     context.scale(devicePixelRatio, devicePixelRatio);
-    if (this.cells?.width !== this.canvas.width) this.cells = paintCells(this.map.cells, this.canvas.width, this.canvas.height);
-    context.drawImage(this.cells, 0, 0, width, height);
-    const size = this.map.points.length > 120 ? 22 : 32;
+    const [across, down] = this.isTurned ? [this.canvas.height, this.canvas.width] : [this.canvas.width, this.canvas.height];
+    if (this.cells?.width !== across) this.cells = paintCells(this.map.cells, across, down);
+    context.save();
+    if (this.isTurned) context.transform(0, 1, 1, 0, 0, 0);
+    context.drawImage(this.cells, 0, 0, across / devicePixelRatio, down / devicePixelRatio);
+    context.restore();
+    const size = this.map.points.length > 120 || width < 400 ? 22 : 32;
     for (const point of this.map.points) this.drawPoint(context, point, size);
     if (this.chosen) this.drawPoint(context, this.chosen, size * 2);
   }
@@ -100,10 +120,7 @@ export class PictureMap {
     context.strokeStyle = computedColour(this.mistaken.has(point.id) ? "--ink" : `--c${colourIndex(point.class)}`);
     context.beginPath();
     if (image) {
-      const isInk = project.value?.input === "sketch" && !matchMedia("(prefers-color-scheme: dark)").matches;
-      context.filter = isInk ? "invert(1)" : "none";
       context.drawImage(image, x - size / 2, y - size / 2, size, size);
-      context.filter = "none";
       context.rect(x - size / 2, y - size / 2, size, size);
     } else {
       context.arc(x, y, 4, 0, 2 * Math.PI);
@@ -114,9 +131,10 @@ export class PictureMap {
   }
 
   /** Loaded ones; the first hundreds are loaded, the others stay dots. */
-  private thumbnailOf(id: string): HTMLImageElement | null {
+  private thumbnailOf(id: string): CanvasImageSource | null {
     const known = this.thumbnails.get(id);
-    if (known) return known.complete && known.naturalWidth > 0 ? known : null;
+    if (known && !(known.complete && known.naturalWidth > 0)) return null;
+    if (known) return DARK.matches ? known : inkOf(known);
     if (this.thumbnails.size >= MOST_THUMBNAILS || project.value?.has_pictures === false) return null;
     const image = new Image();
     image.addEventListener("load", () => requestAnimationFrame(() => this.draw()), { once: true });
@@ -143,7 +161,7 @@ export class PictureMap {
     this.tip.hidden = point === null;
     if (point) {
       const [x, y] = this.place(point);
-      this.tip.textContent = `${point.class}${this.mistaken.has(point.id) ? ", mistaken when left out" : ""}`;
+      this.tip.textContent = `${point.class}${this.mistaken.has(point.id) ? ", answered wrongly" : ""}`;
       this.tip.style.left = `${Math.min(x, this.canvas.clientWidth - 120)}px`;
       this.tip.style.top = `${y + 36}px`;
     }

@@ -1,8 +1,7 @@
 import { blobOf, canvasOf } from "../shared/canvas";
 
 /** The network of sketches knows white strokes on black, in the middle, the longer side 7/8 of the frame. */
-export const FRAME = 128;
-export const DRAWN = (FRAME * 7) / 8;
+const FRAME = 128;
 const STROKE = 4.6;
 
 export interface Point {

@@ -45,7 +45,8 @@ async function filesBelow(folder: FileSystemDirectoryEntry): Promise<File[]> {
   return files;
 }
 
-function put(classes: Map<string, NamedPicture[]>, className: string, file: File): void {
+function put(classes: Map<string, NamedPicture[]>, folder: string, file: File): void {
+  const className = folder.normalize("NFC");
   const pictures = classes.get(className) ?? [];
   pictures.push({ name: file.name, blob: file });
   classes.set(className, pictures);

@@ -1,10 +1,10 @@
-import { project } from "../server/project";
+import { newNumber } from "../server/changes";
 import { teach } from "../server/teach";
 import type { NamedPicture, RefusedPicture } from "../server/teach";
+import { tellCopies } from "../shared/copies";
 import { announce } from "../shared/live";
 import { notice, progressNotice } from "../shared/notices";
 import { counted, nameProblem } from "../shared/words";
-import { asSketch } from "./paper_sketch";
 
 const FEW = 12;
 
@@ -12,8 +12,10 @@ const FEW = 12;
 export async function teachFiles(groups: ReadonlyMap<string, readonly NamedPicture[]>): Promise<void> {
   const total = [...groups.values()].reduce((sum, pictures) => sum + pictures.length, 0);
   const refused: RefusedPicture[] = [];
+  const notes: string[] = [];
+  let known = 0;
   const progress = progressNotice();
-  const group = crypto.randomUUID();
+  const group = newNumber();
   let before = 0;
   try {
     for (const [className, pictures] of groups) {
@@ -26,20 +28,17 @@ export async function teachFiles(groups: ReadonlyMap<string, readonly NamedPictu
         if (total > FEW) progress.show(`Teaching ${(before + done).toLocaleString("en")} of ${counted(total, "picture")}: ${className}`, (before + done) / total);
       };
       show(0);
-      const taught = await teach(className, await prepared(pictures), show, group);
+      const taught = await teach(className, pictures, show, group);
       refused.push(...taught.refused);
+      notes.push(...taught.notes);
+      known += taught.known;
       before += pictures.length;
     }
-    announce(`Taught ${counted(total - refused.length, "picture")}.`);
+    announce(`Taught ${counted(total - refused.length - known, "picture")}.`);
   } catch (error) {
     notice(`Not everything was taught: ${error instanceof Error ? error.message : String(error)}`);
   }
   progress.close();
-  if (refused.length > 0) notice(`${counted(refused.length, "picture was", "pictures were")} refused; ${refused.length < total ? "the others are taught" : "nothing was taught"}.`, refused.map(({ name, error }) => `${name}: ${error}`));
-}
-
-/** A network of sketches wants white strokes on black: ink on paper is turned into that. */
-async function prepared(pictures: readonly NamedPicture[]): Promise<readonly NamedPicture[]> {
-  if (project.value?.input !== "sketch") return pictures;
-  return Promise.all(pictures.map(async (picture) => ({ ...picture, blob: await asSketch(picture.blob) })));
+  tellCopies(known, notes);
+  if (refused.length > 0) notice(`${counted(refused.length, "picture was", "pictures were")} refused; ${refused.length < total ? "the others are taught" : "nothing was taught"}.`, refused.map(({ name, error }) => error.startsWith(`${name}: `) ? error : `${name}: ${error}`));
 }

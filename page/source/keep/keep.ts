@@ -4,12 +4,13 @@ import { classes, importProject, project } from "../server/project";
 import { button, fill, h, ICONS } from "../shared/dom";
 import { announce } from "../shared/live";
 import { notice, said } from "../shared/notices";
+import { place } from "../shared/place";
 import { counted } from "../shared/words";
 import { answersCsv } from "./csv";
 
 const content = h("div", { class: "keep-body" });
 const dialog = h("dialog", { class: "keep", "aria-labelledby": "keep-title" });
-dialog.append(h("header", {}, h("h2", { id: "keep-title" }, "Keep"), button("Close", ICONS.close, () => dialog.close())), content);
+dialog.append(h("header", {}, h("h2", { id: "keep-title" }, "Export and import"), button("Close", ICONS.close, () => dialog.close())), content);
 
 export const keepDialog = dialog;
 
@@ -19,13 +20,13 @@ export function openKeep(): void {
   const isEmpty = classes.value.length === 0;
   fill(
     content,
-    h("p", {}, "Everything is in a plain folder on this machine, saved as you teach: ", h("code", {}, told.folder)),
+    h("p", {}, `Everything is saved as you teach, in a ${told.has_pictures ? "plain folder" : "file"} on ${place}: `, h("code", {}, told.folder)),
     h("div", { class: "keep-actions" },
-      download("Project as .zip", "/api/project.zip", `${told.name}.zip`, "pictures in a folder per class, and the classifier", isEmpty),
-      download("Classifier as .dv", "/api/classifier", `${told.name}.dv`, "answers exactly as this page does", isEmpty),
-      action("Answers as .csv", `${counted(asked.value.length, "picture")} asked since the page was opened`, asked.value.length === 0, saveAnswers),
-      told.read_only ? null : action("Import a .zip …", "a project, or pictures in a folder per class", false, () => void importZip())),
-    h("h3", {}, "The same by command"),
+      download("Project as .zip", "/api/project.zip", `${told.name}.zip`, "The pictures, a folder per class, and the classifier", isEmpty),
+      download("Classifier as .dv", "/api/classifier", `${told.name}.dv`, "Answers exactly as this page does", isEmpty),
+      action("Answers as .csv", asked.value.length === 0 ? "Nothing was asked yet" : `${counted(asked.value.length, "picture")} asked since the page was opened`, asked.value.length === 0, saveAnswers),
+      told.read_only ? null : action("Import a .zip …", "A project, or pictures in a folder per class", false, () => void importZip())),
+    h("h3", {}, "The same from the command line"),
     h("ul", { class: "commands" }, ...told.commands.map(command)));
   dialog.showModal();
 }
@@ -47,7 +48,8 @@ function command(words: string): HTMLElement {
     announce("Copied.");
     setTimeout(() => { copy.textContent = "Copy"; }, 1500);
   };
-  return h("li", {}, h("code", {}, words), copy);
+  // Browsers lend the clipboard to pages of this machine and of https alone.
+  return h("li", {}, h("code", {}, words), "clipboard" in navigator ? copy : null);
 }
 
 function saveAnswers(): void {
@@ -58,8 +60,10 @@ async function importZip(): Promise<void> {
   const [file] = await chooseFiles({ accept: ".zip,application/zip" });
   if (file === undefined) return;
   dialog.close();
-  const done = await said(`${file.name} was not imported`, importProject(file).then(() => true));
-  if (done) notice(`Imported ${file.name}: now ${counted(classes.value.length, "class", "classes")}.`, [], false);
+  const taught = await said(`${file.name} was not imported`, importProject(file));
+  if (taught === undefined) return;
+  const known = taught.known.length === 0 ? "" : `, ${counted(taught.known.length, "more was", "more were")} there already`;
+  notice(`Imported ${counted(taught.added.length, "picture")} of ${file.name}${known}: now ${counted(classes.value.length, "class", "classes")}.`, taught.notes, taught.notes.length > 0);
 }
 
 dialog.addEventListener("click", (event) => {

@@ -26,10 +26,15 @@ let running = false;
 let attempts = 0;
 let timer = 0;
 
+/** crypto.randomUUID is not there for a page that came from another machine without TLS. */
+export function newNumber(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 /** The number of a change makes a repeated one recognisable, when the first answer was lost; changes of a group are undone together. */
 export function submit<T>(method: "POST" | "DELETE", path: string, body: BodyInit | null = null, group = ""): Promise<T> {
   return new Promise<T>((done, failed) => {
-    queue.push({ method, path, body, headers: { "X-Deepvoro-Request": crypto.randomUUID(), ...(group ? { "X-Deepvoro-Group": group } : {}) }, done: done as (answer: unknown) => void, failed });
+    queue.push({ method, path, body, headers: { "X-Deepvoro-Request": newNumber(), ...(group ? { "X-Deepvoro-Group": group } : {}) }, done: done as (answer: unknown) => void, failed });
     report(line.value.trouble, line.value.message);
     void work();
   });

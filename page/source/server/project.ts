@@ -1,20 +1,23 @@
-import { orderClasses } from "../shared/colours";
+import { chooseColours } from "../shared/colours";
 import { Signal } from "../shared/signal";
 import { submit } from "./changes";
 import * as request from "./request";
-import type { ClassCount, Project } from "./types";
+import type { ClassCount, Project, Taught } from "./types";
 
 /** The project as the server last told it. */
 export const project = new Signal<Project | null>(null);
 export const classes = new Signal<readonly ClassCount[]>([]);
 /** Nobody answers at the moment. */
 export const offline = new Signal(false);
+/** The server wants a token that this page does not have; another one comes with another address. */
+export const isLocked = new Signal(false);
 
 let refreshing: Promise<void> | null = null;
 let isStale = false;
 
 /** Fetches what is shown; calls that come meanwhile share one more fetch. */
 export function refresh(): Promise<void> {
+  if (isLocked.value) return Promise.resolve();
   isStale = true;
   refreshing ??= fetchAll().finally(() => {
     refreshing = null;
@@ -33,16 +36,18 @@ async function fetchAll(): Promise<void> {
         continue;
       }
       const counts = counted.classes;
-      told.read_only ||= !request.mayChange();
-      orderClasses(counts.map((one) => one.name));
+      chooseColours(counts);
       const isNew = told.revision !== project.value?.revision || told.folder !== project.value.folder;
       if (offline.value) offline.value = false;
       if (!isNew) continue;
       classes.value = counts;
       project.value = told;
     } catch (error) {
-      // While the network is loaded there is nothing to tell; whoever waits for it asks again.
-      if (error instanceof request.Refused) return;
+      if (error instanceof request.Refused) {
+        // While the network is loaded there is nothing to tell; whoever waits for it asks again.
+        if (error.status === 403) isLocked.value = true;
+        return;
+      }
       if (!(error instanceof request.NoAnswer)) throw error;
       offline.value = true;
     }
@@ -88,4 +93,4 @@ export const movePicture = (id: string, to: string) => changed(submit("POST", `$
 export const removePicture = (id: string) => changed(submit("DELETE", request.pictureAddress(id)));
 export const undo = () => changed(submit<{ did: string }>("POST", "/api/undo"));
 export const redo = () => changed(submit<{ did: string }>("POST", "/api/redo"));
-export const importProject = (file: Blob) => changed(submit("POST", "/api/project.zip", file));
+export const importProject = (file: Blob) => changed(submit<Taught>("POST", "/api/project.zip", file));

@@ -54,11 +54,6 @@ export async function change<T>(method: "POST" | "DELETE", path: string, body: B
   return (await checked(response)).json() as Promise<T>;
 }
 
-/** Whoever came without a token can ask, and change nothing. */
-export function mayChange(): boolean {
-  return token !== "";
-}
-
 const part = encodeURIComponent;
 
 export function health(): Promise<Health> {

@@ -1,4 +1,4 @@
-import { submit } from "./changes";
+import { newNumber, submit } from "./changes";
 import { noteChange, refresh } from "./project";
 import { classAddress } from "./request";
 import type { Taught } from "./types";
@@ -13,19 +13,32 @@ export interface RefusedPicture {
   error: string;
 }
 
+export interface TaughtPictures {
+  ids: string[];
+  /** How many were in the class already. */
+  known: number;
+  refused: RefusedPicture[];
+  /** On pictures that are in two classes. */
+  notes: string[];
+}
+
 const MOST_PICTURES = 24;
 const MOST_BYTES = 8_000_000;
 
 /** Teaches pictures in batches small enough that progress is seen and one picture never waits long behind many. */
-export async function teach(className: string, pictures: readonly NamedPicture[], progress: (done: number) => void = () => undefined, group: string = crypto.randomUUID()): Promise<{ ids: string[]; refused: RefusedPicture[] }> {
+export async function teach(className: string, pictures: readonly NamedPicture[], progress: (done: number) => void = () => undefined, group = newNumber()): Promise<TaughtPictures> {
   const ids: string[] = [];
+  const notes: string[] = [];
+  let known = 0;
   const refused: RefusedPicture[] = [];
   let done = 0;
   for (const batch of batches(pictures)) {
     const form = new FormData();
     for (const picture of batch) form.append("picture", picture.blob, picture.name);
     const taught = await submit<Taught>("POST", `${classAddress(className)}/pictures`, form, group);
-    ids.push(...taught.added.map((one) => one.id));
+    ids.push(...taught.added.map((one) => one.id), ...taught.known.map((one) => one.id));
+    known += taught.known.length;
+    notes.push(...taught.notes);
     refused.push(...taught.refused.map((one) => ({ name: batch[one.index]?.name ?? one.name, error: one.error })));
     done += batch.length;
     progress(done);
@@ -33,7 +46,7 @@ export async function teach(className: string, pictures: readonly NamedPicture[]
   }
   noteChange();
   await refresh();
-  return { ids, refused };
+  return { ids, known, refused, notes };
 }
 
 function* batches(pictures: readonly NamedPicture[]): Generator<NamedPicture[]> {

@@ -52,7 +52,9 @@ export interface Answer {
 
 export interface Taught {
   added: { id: string }[];
+  known: { index: number; name: string; id: string }[];
   refused: { index: number; name: string; error: string }[];
+  notes: string[];
   revision: number;
 }
 

@@ -55,14 +55,14 @@ export const ICONS = {
   undo: "M7 4 3 8l4 4M3 8h8.5a4.5 4.5 0 0 1 0 9H8",
   redo: "m13 4 4 4-4 4M17 8H8.500a4.500 4.500 0 0 0 0 9H12",
   plus: "M10 4v12M4 10h12",
-  files: "M3 5.500h5l2 2h7v9H3z",
+  folder: "M2.500 4.500h5l2 2.500h8v9.500h-15zM2.500 9h15",
   remove: "M4 6h12M8 6V4h4v2M6 6l.7 10.500h6.600L14 6",
   close: "m5 5 10 10M15 5 5 15",
   draw: "m4 16 1-4 8.500-8.500 3 3L8 15z",
   camera: "M3 6h3l1.500-2h5L14 6h3v10H3zM10 13.500a2.800 2.800 0 1 0 0-5.600 2.800 2.800 0 0 0 0 5.600",
   picture: "M3 4h14v12H3zM3 14l4-4 3 3 3-4 4 5M7 8.200a.8.8 0 1 0 0-1.600.8.8 0 0 0 0 1.600",
   save: "M10 3v9M6 8.500l4 4 4-4M4 16.500h12",
-  keys: "M7.500 7.500a2.500 2.500 0 1 1 3.600 2.200c-.8.400-1.100.9-1.100 1.800M10 14.200v.600",
+  keys: "M10 18a8 8 0 1 0 0-16 8 8 0 0 0 0 16M7.700 7.500a2.300 2.300 0 1 1 3.300 2.100c-.7.400-1 .8-1 1.600M10 13.800v.4",
 };
 
 export function button(name: string, path: string, click: (event: MouseEvent) => void, attributes: Record<string, Attribute> = {}): HTMLButtonElement {

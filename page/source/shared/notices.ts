@@ -6,6 +6,8 @@ export const noticeArea = h("div", { class: "notices" });
 export function notice(words: string, details: readonly string[] = [], isError = true): void {
   const close = button("Dismiss", ICONS.close, () => box.remove());
   const box = h("div", { class: isError ? "notice error" : "notice", role: isError ? "alert" : "status" }, h("div", { class: "words" }, h("strong", {}, words), listOf(details)), close);
+  // Ten stills a second may all have the same to say.
+  for (const other of Array.from(noticeArea.children)) if (other.textContent === box.textContent) other.remove();
   noticeArea.append(box);
 }
 

@@ -13,11 +13,17 @@ export function distanceText(distance: number): string {
   return distance.toFixed(2);
 }
 
+/** A name as the server keeps it: a Mac takes letters with accents apart. */
+export function classNameIn(text: string): string {
+  return text.trim().normalize("NFC");
+}
+
 /** Why a name cannot be one of a class, or nothing. */
 export function nameProblem(name: string): string {
   const length = [...name].length;
   if (length === 0) return "A class needs a name.";
   if (length > 80) return "A name has at most 80 characters.";
+  if (new TextEncoder().encode(name).length > 255) return "A name takes at most 255 bytes; an emoji takes 4.";
   if (/^[. ]/.test(name)) return "A name cannot begin with a dot or a space.";
   if (/[/\\\u0000-\u001f\u007f]/.test(name)) return "A name cannot contain / or \\.";
   return "";

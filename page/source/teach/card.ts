@@ -8,7 +8,7 @@ import { colourOf } from "../shared/colours";
 import { button, fill, h, icon, ICONS } from "../shared/dom";
 import { announce } from "../shared/live";
 import { said } from "../shared/notices";
-import { counted, nameProblem } from "../shared/words";
+import { classNameIn, counted, nameProblem } from "../shared/words";
 import { acceptDrops } from "./drag";
 import { teachWhileHeld } from "./hold";
 import { Thumbnails } from "./thumbnails";
@@ -20,9 +20,10 @@ export class Card {
   private readonly key = h("kbd", { "aria-hidden": "true" });
   private readonly name = h("button", { type: "button", class: "name", click: () => this.rename() });
   private readonly count = h("span", { class: "count" });
+  private readonly unit = h("span");
   private readonly thumbnails: Thumbnails;
-  private readonly teach = h("button", { type: "button", class: "teach-this" }, icon(ICONS.plus), h("span"));
-  private readonly add = h("button", { type: "button", class: "plain", click: () => void this.choose() }, icon(ICONS.files), h("span", { class: "label" }, "files"));
+  private readonly teach = h("button", { type: "button", class: "teach-this" }, icon(ICONS.plus), h("span"), this.key);
+  private readonly add = h("button", { type: "button", class: "plain", click: () => void this.choose() }, "Add files");
   private readonly remove = button("Remove class", ICONS.remove, () => void this.removeAll());
   private readonly foot = h("div", { class: "card-foot" }, this.teach, this.add, this.remove);
   private className: string;
@@ -30,7 +31,7 @@ export class Card {
   constructor(counts: ClassCount) {
     this.className = counts.name;
     this.thumbnails = new Thumbnails(counts.name);
-    this.element.append(h("header", {}, this.dot, h("h3", {}, this.name), this.count, this.key), this.thumbnails.element, this.foot);
+    this.element.append(h("header", {}, this.dot, h("h3", {}, this.name), h("p", { class: "tally" }, this.count, this.unit)), this.thumbnails.element, this.foot);
     acceptDrops(this.element, { className: () => this.className, files: ({ loose, folders }) => void teachFiles(new Map([[this.className, [...loose, ...[...folders.values()].flat()]]])) });
     teachWhileHeld(this.teach, () => this.className, () => void this.choose());
   }
@@ -40,26 +41,27 @@ export class Card {
     this.dot.style.background = colourOf(name);
     if (this.name.textContent !== name) this.name.textContent = name;
     this.name.title = "Rename";
-    this.count.textContent = String(pictures);
-    this.count.setAttribute("aria-label", counted(pictures, "picture"));
+    this.count.textContent = pictures.toLocaleString("en");
+    this.unit.textContent = pictures === 1 ? " picture" : " pictures";
     this.key.textContent = index < 9 ? String(index + 1) : "";
     this.thumbnails.show(name, pictures);
     this.element.setAttribute("aria-label", `class ${name}, ${counted(pictures, "picture")}`);
     this.remove.setAttribute("aria-label", `Remove class ${name}`);
     this.add.setAttribute("aria-label", `Add files to ${name}`);
     const isReadOnly = project.value?.read_only ?? true;
-    this.foot.hidden = this.key.hidden = isReadOnly;
+    this.foot.hidden = isReadOnly;
     this.name.disabled = isReadOnly;
     this.showTeach();
   }
 
   showTeach(): void {
     const isCamera = easel.mode.value === "camera";
-    const words = isCamera ? "hold to teach" : question.value?.taughtAs === this.className ? "taught" : "teach this";
+    const words = isCamera ? "Hold to teach" : question.value?.taughtAs === this.className ? "Taught" : "Teach this";
     const label = this.teach.querySelector("span");
     if (label && label.textContent !== words) label.textContent = words;
-    this.teach.disabled = !isCamera && (question.value === null || words === "taught");
-    this.teach.setAttribute("aria-label", `Teach what is shown as ${this.className}`);
+    this.teach.disabled = !isCamera && (question.value === null || words === "Taught");
+    this.teach.title = question.value === null && !isCamera ? "First draw something, or choose a picture" : "";
+    this.teach.setAttribute("aria-label", `${words}: ${this.className}`);
   }
 
   private async choose(): Promise<void> {
@@ -78,7 +80,7 @@ export class Card {
     let isDone = false;
     const end = async (isKept: boolean) => {
       if (isDone) return;
-      const to = input.value.trim();
+      const to = classNameIn(input.value);
       const isChanged = isKept && to !== old;
       input.setCustomValidity(isChanged ? nameProblem(to) || (classes.value.some((one) => one.name === to) ? `There is a class ${to} already.` : "") : "");
       if (!input.reportValidity()) return;

@@ -10,22 +10,31 @@ import type { NamedPicture } from "../server/teach";
 import { h, icon, ICONS } from "../shared/dom";
 import { announce } from "../shared/live";
 import { said } from "../shared/notices";
-import { nameProblem } from "../shared/words";
+import { classNameIn, nameProblem } from "../shared/words";
 import { acceptDrops } from "./drag";
 
 /** A card for what is not there yet: a name, or folders, each of which becomes a class. */
 export class NewClass {
-  private readonly input = h("input", { type: "text", id: "new-class", placeholder: "new class", "aria-label": "Name of a new class", maxlength: 80, autocomplete: "off" });
-  private readonly submit = h("button", { type: "submit" }, "Make");
+  private readonly input = h("input", { type: "text", id: "new-class", placeholder: "Name", "aria-label": "Name of a new class", maxlength: 80, autocomplete: "off" });
+  private readonly submit = h("button", { type: "submit" }, "Add");
+  private readonly title = h("h3");
+  private readonly words = h("p", { class: "soft" });
   private readonly form = h("form", { class: "inline", submit: (event: SubmitEvent) => this.typed(event) }, this.input, this.submit);
-  private readonly folder = h("button", { type: "button", class: "plain", click: () => void this.chooseFolder() }, icon(ICONS.files), "choose a folder");
-  readonly element = h("article", { class: "card new", "aria-label": "New class", hidden: true }, this.form, h("p", { class: "soft" }, "or drop folders here: each becomes a class"), this.folder);
+  private readonly folder = h("button", { type: "button", class: "plain", click: () => void this.chooseFolder() }, icon(ICONS.folder), "Choose a folder …");
+  readonly element = h("article", { class: "card new", "aria-label": "New class", hidden: true }, this.title, this.form, this.words, this.folder);
 
   constructor() {
     acceptDrops(this.element, { className: () => null, files: (dropped) => void this.drop(dropped) });
     this.input.addEventListener("input", () => this.input.setCustomValidity(""));
     question.changed(() => this.show());
     easel.mode.follow(() => this.show());
+  }
+
+  /** Whoever sees no class has to be told what one is. */
+  showEmpty(isEmpty: boolean): void {
+    this.element.classList.toggle("first", isEmpty);
+    this.title.textContent = isEmpty ? "Teach your first class" : "New class";
+    this.words.textContent = isEmpty ? "Draw or choose a picture under Ask, then name it here. Or drop folders of pictures: each folder becomes a class." : "Or drop folders here: each becomes a class.";
   }
 
   focus(): void {
@@ -40,18 +49,18 @@ export class NewClass {
   }
 
   private show(): void {
-    this.submit.textContent = question.value !== null && question.value.taughtAs === "" ? "Teach this" : "Make";
+    this.submit.textContent = question.value !== null && question.value.taughtAs === "" ? "Teach this" : "Add";
   }
 
   private freeName(): string {
-    const typed = this.input.value.trim();
+    const typed = classNameIn(this.input.value);
     if (nameProblem(typed) === "") return typed;
     for (let number = 1; ; ++number) if (!hasClass(`class ${number}`)) return `class ${number}`;
   }
 
   private typed(event: SubmitEvent): void {
     event.preventDefault();
-    const name = this.input.value.trim();
+    const name = classNameIn(this.input.value);
     this.input.setCustomValidity(nameProblem(name));
     if (this.form.reportValidity()) void this.make(name);
   }

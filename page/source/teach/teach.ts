@@ -2,7 +2,7 @@ import { easel } from "../ask/easel";
 import { forgetTaught, question } from "../ask/question";
 import { classes, pictureCount, project, redo, undo } from "../server/project";
 import type { ClassCount } from "../server/types";
-import { button, h, ICONS, keepChildren } from "../shared/dom";
+import { button, h, icon, ICONS, keepChildren } from "../shared/dom";
 import { announce } from "../shared/live";
 import { said } from "../shared/notices";
 import { counted } from "../shared/words";
@@ -15,9 +15,11 @@ const grid = h("div", { class: "cards" });
 const summary = h("p", { class: "soft summary" });
 const undoButton = button("Undo", ICONS.undo, () => void undoLast());
 const redoButton = button("Redo", ICONS.redo, () => void redoLast());
-const tools = h("div", { class: "tools", hidden: true }, undoButton, redoButton);
+const newButton = h("button", { type: "button", class: "plain", click: () => newClass.focus() }, icon(ICONS.plus), "New class");
+const tools = h("div", { class: "tools", hidden: true }, newButton, undoButton, redoButton);
+const noPictures = h("p", { class: "soft no-pictures", hidden: true }, "This file keeps what was learnt from pictures, not the pictures themselves. It answers just the same.");
 
-export const teachPanel = h("section", { class: "teach panel", "aria-labelledby": "teach-title" }, h("div", { class: "panel-head" }, h("h2", { id: "teach-title" }, "Teach"), summary, tools), h("div", { class: "cards-scroll", tabindex: -1 }, grid, newClass.element));
+export const teachPanel = h("section", { class: "teach panel", "aria-labelledby": "teach-title" }, h("div", { class: "panel-head" }, h("h2", { id: "teach-title" }, "Teach"), summary, tools), noPictures, h("div", { class: "cards-scroll" }, grid, newClass.element));
 
 export async function undoLast(): Promise<void> {
   if (project.value?.undo == null) return;
@@ -50,10 +52,13 @@ function show(): void {
   const told = project.value;
   if (told === null) return;
   keepChildren(grid, classes.value, (one) => one.name, makeCard, (node, counts, index) => cards.get(node)?.show(counts, index));
-  summary.textContent = classes.value.length === 0 ? "no classes yet" : `${counted(classes.value.length, "class", "classes")}, ${counted(pictureCount(), "picture")}`;
+  summary.textContent = classes.value.length === 0 ? "nothing taught yet" : `${counted(classes.value.length, "class", "classes")}, ${counted(pictureCount(), "picture")}`;
   nameTool(undoButton, "Undo", told.undo);
   nameTool(redoButton, "Redo", told.redo);
   newClass.element.hidden = tools.hidden = told.read_only;
+  newButton.hidden = classes.value.length === 0;
+  newClass.showEmpty(classes.value.length === 0);
+  noPictures.hidden = told.has_pictures;
 }
 
 function showTeach(): void {

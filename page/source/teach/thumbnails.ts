@@ -7,7 +7,8 @@ import { thumbnail } from "../shared/thumbnail";
 import { PictureList } from "./pictures";
 import { takePicture } from "./drag";
 
-const TILE = 60;
+const LARGEST_STEP = 60;
+const GAP = 4;
 const ROWS_BEYOND = 3;
 
 interface Shown {
@@ -23,6 +24,8 @@ export class Thumbnails {
   private count = 0;
   private focused = 0;
   private columns = 1;
+  /** From one thumbnail to the next: as many as are needed to fill a row. */
+  private step = LARGEST_STEP;
   private isSeen = false;
 
   constructor(className: string) {
@@ -42,18 +45,21 @@ export class Thumbnails {
     this.count = count;
     this.focused = Math.min(this.focused, Math.max(0, count - 1));
     this.element.setAttribute("aria-label", `Pictures of ${className}`);
-    this.element.hidden = count === 0;
+    this.element.hidden = count === 0 || project.value?.has_pictures === false;
     this.draw();
   }
 
   private draw(): void {
     const width = this.element.clientWidth;
-    if (!this.isSeen || width === 0) return;
-    this.columns = Math.max(1, Math.floor((width + 4) / TILE));
+    if (width === 0) return;
+    this.columns = Math.max(1, Math.ceil((width + GAP) / LARGEST_STEP));
+    this.step = (width + GAP) / this.columns;
+    this.element.style.setProperty("--side", `${this.step - GAP}px`);
     const rows = Math.ceil(this.count / this.columns);
-    this.space.style.height = `${rows * TILE - 4}px`;
-    const firstRow = Math.max(0, Math.floor(this.element.scrollTop / TILE) - ROWS_BEYOND);
-    const lastRow = Math.ceil((this.element.scrollTop + this.element.clientHeight) / TILE) + ROWS_BEYOND;
+    this.space.style.height = `${rows * this.step - GAP}px`;
+    if (!this.isSeen) return;
+    const firstRow = Math.max(0, Math.floor(this.element.scrollTop / this.step) - ROWS_BEYOND);
+    const lastRow = Math.ceil((this.element.scrollTop + this.element.clientHeight) / this.step) + ROWS_BEYOND;
     const first = firstRow * this.columns;
     const last = Math.min(this.count, lastRow * this.columns);
     this.list.want(first, last, project.value?.revision ?? 0);
@@ -66,7 +72,7 @@ export class Thumbnails {
     const tile = h("div", { class: "tile", role: "option", "aria-selected": "false" });
     if (picture === undefined) return tile;
     const { id } = picture;
-    tile.append(thumbnail(id, 56));
+    tile.append(thumbnail(id, 56) ?? "");
     tile.draggable = !project.value?.read_only;
     tile.addEventListener("dragstart", (event) => takePicture(event, id, this.list.className));
     tile.addEventListener("click", () => {
@@ -81,8 +87,8 @@ export class Thumbnails {
   }
 
   private place(tile: HTMLElement, index: number, picture: Picture | undefined): void {
-    const x = (index % this.columns) * TILE;
-    const y = Math.floor(index / this.columns) * TILE;
+    const x = (index % this.columns) * this.step;
+    const y = Math.floor(index / this.columns) * this.step;
     tile.style.transform = `translate(${x}px, ${y}px)`;
     tile.dataset["index"] = String(index);
     tile.tabIndex = index === this.focused ? 0 : -1;
@@ -90,15 +96,15 @@ export class Thumbnails {
     tile.classList.toggle("mistaken", isWrong);
     tile.setAttribute("aria-posinset", String(index + 1));
     tile.setAttribute("aria-setsize", String(this.count));
-    tile.setAttribute("aria-label", `picture ${index + 1} of ${this.list.className}${isWrong ? ", taken for another class when left out" : ""}`);
-    tile.title = isWrong ? "Taken for another class when it is left out" : "";
+    tile.setAttribute("aria-label", `picture ${index + 1} of ${this.list.className}${isWrong ? ", answered wrongly when it is asked" : ""}`);
+    tile.title = isWrong ? "Answered wrongly when it is asked as if it had not been taught" : "";
   }
 
   private focus(index: number): void {
     this.focused = Math.max(0, Math.min(this.count - 1, index));
-    const y = Math.floor(this.focused / this.columns) * TILE;
+    const y = Math.floor(this.focused / this.columns) * this.step;
     if (y < this.element.scrollTop) this.element.scrollTop = y;
-    if (y + TILE > this.element.scrollTop + this.element.clientHeight) this.element.scrollTop = y + TILE - this.element.clientHeight;
+    if (y + this.step > this.element.scrollTop + this.element.clientHeight) this.element.scrollTop = y + this.step - this.element.clientHeight;
     this.draw();
     this.space.querySelector<HTMLElement>(`[data-index="${this.focused}"]`)?.focus({ preventScroll: true });
   }

@@ -100,7 +100,8 @@ void Convolution::fold() {
   Tensor shift = norm->bias.to(torch::kFloat64) - norm->mean.to(torch::kFloat64) * factor;
   if (bias.defined()) shift += bias.to(torch::kFloat64) * factor;
   const auto format = weight.suggest_memory_format();
-  weight = (weight.to(torch::kFloat64) * factor.view({-1, 1, 1, 1}))
+  weight = weight.to(torch::kFloat64)
+               .mul_(factor.view({-1, 1, 1, 1}))
                .to(torch::kFloat32)
                .contiguous(format);
   bias = shift.to(torch::kFloat32);

@@ -132,6 +132,7 @@ class NetworkBackbone final : public Backbone {
         pixels_(description.pixels),
         input_size_(description.input_size),
         smallest_input_(deepvoro::smallest_input(description.architecture)),
+        light_strokes_(description.light_strokes),
         feed_(description.pixels, device, working_type(device)),
         lanes_(device) {}
 
@@ -139,6 +140,7 @@ class NetworkBackbone final : public Backbone {
   [[nodiscard]] const PixelScale& pixels() const override { return pixels_; }
   [[nodiscard]] std::size_t input_size() const override { return input_size_; }
   [[nodiscard]] std::size_t smallest_input() const override { return smallest_input_; }
+  [[nodiscard]] bool light_strokes() const override { return light_strokes_; }
 
   [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::span<const Bitmap> pictures) override {
     return as_our_errors([&] {
@@ -152,6 +154,7 @@ class NetworkBackbone final : public Backbone {
   PixelScale pixels_;
   std::size_t input_size_;
   std::size_t smallest_input_;
+  bool light_strokes_;
   Feeder feed_;
   Lanes lanes_;
 };
@@ -169,6 +172,7 @@ class ModelBackbone final : public Backbone {
   [[nodiscard]] const PixelScale& pixels() const override { return view_.pixels(); }
   [[nodiscard]] std::size_t input_size() const override { return view_.input_size(); }
   [[nodiscard]] std::size_t smallest_input() const override { return view_.smallest_input(); }
+  [[nodiscard]] bool light_strokes() const override { return view_.light_strokes(); }
   [[nodiscard]] std::unique_ptr<PendingFeatures> begin(std::span<const Bitmap> pictures) override {
     return view_.begin(pictures);
   }

@@ -1,15 +1,17 @@
 #include "network_file.hpp"
 
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace deepvoro {
 
 void read_tensors(const ModelFile& file, const std::vector<NamedTensor>& tensors) {
   for (const NamedTensor& entry : tensors) {
     const std::vector<std::int64_t> shape = entry.tensor->sizes().vec();
-    std::vector<float> values = file.values(entry.name, shape);
-    *entry.tensor = torch::from_blob(values.data(), shape, torch::kFloat32)
-                        .clone()
+    const auto values = std::make_shared<std::vector<float>>(file.values(entry.name, shape));
+    const auto kept_with_tensor = [values](void*) {};
+    *entry.tensor = torch::from_blob(values->data(), shape, kept_with_tensor, torch::kFloat32)
                         .set_requires_grad(entry.is_parameter);
   }
 }

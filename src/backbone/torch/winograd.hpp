@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/matrix.hpp"
 #include "winograd_kernel.hpp"
 
 namespace deepvoro {
@@ -41,7 +42,7 @@ class Winograd {
   std::size_t out_;
   std::size_t tiles_in_block_;
   float slope_;
-  std::vector<float> weights_;
+  Matrix<float> weights_;  // [36 x (out / 32, in, 32)]
   std::vector<float> bias_;
 };
 

@@ -6,9 +6,12 @@
 #include "core/trusted_files.hpp"
 #include "deepvoro/core/error.hpp"
 #include "picture_source.hpp"
+#include "sample_classes.hpp"
 
 namespace deepvoro {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Pictures that are compressed are kept unpacked, so that any thread can read any of them.
 constexpr std::size_t kMostUnpacked = std::size_t{4} << 30U;
@@ -39,37 +42,85 @@ std::vector<std::string> parts_of(const std::string& path, const std::string& wh
   return parts;
 }
 
+// From a part of the path on.
+std::string joined(const std::vector<std::string>& path, std::size_t from) {
+  std::string name;
+  for (std::size_t part = from; part < path.size(); ++part)
+    name += (name.empty() ? "" : "/") + path[part];
+  return name;
+}
+
 struct ArchivedPicture {
   std::vector<std::string> path;  // its parts
   PicturePlace place;
 };
 
-// All pictures of the archive that is the container of `source`.
-std::vector<ArchivedPicture> pictures_in(const PictureSource& source) {
-  const std::string where = source.origin.string();
-  const std::byte* begin = source.container->bytes().data();
-  ArchiveReader archive(source.container->bytes(), where);
-  std::vector<ArchivedPicture> found;
-  std::size_t memory_left = kMostUnpacked;
-  while (const std::optional<std::string> path = archive.next()) {
-    auto parts = parts_of(*path, where);
-    if (parts.empty() || !has_picture_name(parts.back()) ||
-        std::ranges::any_of(parts, is_passed_over))
-      continue;
-    auto [in_place, unpacked] = archive.content(memory_left);
-    memory_left -= unpacked.size();
-    check_growth(kMostUnpacked - memory_left, source.container->bytes().size(), where);
+struct ArchivedPictures {
+  std::vector<ArchivedPicture> pictures;
+  SampleClasses classes;
+};
+
+// All pictures of the archives that are the containers of a source, in which they stay where that
+// is possible.
+class ArchivesReader {
+ public:
+  explicit ArchivesReader(const PictureSource& source) : source_(source) {}
+
+  ArchivedPictures read() {
+    for (std::size_t i = 0; i < source_.containers.size(); ++i) read(i);
+    if (found_.pictures.empty())
+      throw data_error(fmt::format("{}: holds no pictures", source_.origin.string()));
+    return std::move(found_);
+  }
+
+ private:
+  void read(std::size_t container) {
+    const MappedFile& file = source_.containers[container];
+    const std::string where = file.path().string();
+    ArchiveReader archive(file.bytes(), where);
+    while (const std::optional<std::string> path = archive.next()) {
+      auto parts = parts_of(*path, where);
+      if (parts.empty() || std::ranges::any_of(parts, is_passed_over)) continue;
+      if (SampleClasses::may_tell(parts.back())) {
+        if (archive.size().value_or(SampleClasses::kLargest + 1) > SampleClasses::kLargest)
+          continue;
+        const auto [in_place, unpacked] = archive.content(SampleClasses::kLargest);
+        found_.classes.add(joined(parts, 0), unpacked.empty() ? in_place : std::span(unpacked),
+                           where);
+      } else if (has_picture_name(parts.back())) {
+        PicturePlace place = place_of(archive, file);
+        place.container = container;
+        found_.pictures.push_back({std::move(parts), std::move(place)});
+      }
+    }
+  }
+
+  PicturePlace place_of(ArchiveReader& archive, const MappedFile& file) {
+    auto [in_place, unpacked] = archive.content(memory_left_);
+    memory_left_ -= unpacked.size();
+    unpacked_from_this(file);
+    check_growth(kMostUnpacked - memory_left_, packed_, file.path().string());
     PicturePlace place;
     if (in_place.data() != nullptr)
-      place.offset = static_cast<std::size_t>(in_place.data() - begin);
+      place.offset = static_cast<std::size_t>(in_place.data() - file.bytes().data());
     place.size = in_place.size();
     if (!unpacked.empty())
       place.unpacked = std::make_shared<const std::vector<std::byte>>(std::move(unpacked));
-    found.push_back({std::move(parts), std::move(place)});
+    return place;
   }
-  if (found.empty()) throw data_error(fmt::format("{}: holds no pictures", where));
-  return found;
-}
+
+  void unpacked_from_this(const MappedFile& file) {
+    if (last_ == &file) return;
+    last_ = &file;
+    packed_ += file.bytes().size();
+  }
+
+  const PictureSource& source_;
+  ArchivedPictures found_;
+  std::size_t memory_left_ = kMostUnpacked;
+  std::size_t packed_ = 0;  // bytes of the archives read so far
+  const MappedFile* last_ = nullptr;
+};
 
 // How many leading folders all have in common, not counting the last folder of any.
 std::size_t common_folders(const std::vector<ArchivedPicture>& pictures) {
@@ -84,36 +135,79 @@ std::size_t common_folders(const std::vector<ArchivedPicture>& pictures) {
   return common;
 }
 
-// From a part of the path on.
-std::string joined(const std::vector<std::string>& path, std::size_t from) {
-  std::string name;
-  for (std::size_t part = from; part < path.size(); ++part)
-    name += (name.empty() ? "" : "/") + path[part];
-  return name;
-}
-
-}  // namespace
-
-PictureSource open_archive(const std::filesystem::path& file) {
-  PictureSource source{.origin = file, .folder_per_class = true, .container = MappedFile(file)};
-  std::vector<ArchivedPicture> all = pictures_in(source);
+std::vector<ClassifiedPicture> by_folders(const PictureSource& source,
+                                          std::vector<ArchivedPicture>&& all) {
   const std::size_t common = common_folders(all);
   std::vector<ClassifiedPicture> found;
   for (auto& [path, place] : all) {
     if (path.size() < common + 2)
       throw data_error(fmt::format("{}: '{}' is in no folder; there must be one for each class",
-                                   file.string(), path.back()));
+                                   source.containers[place.container].path().string(),
+                                   path.back()));
     place.file = joined(path, common + 1);
     found.push_back({path[common], std::move(place)});
   }
-  take_sorted(std::move(found), source);
+  return found;
+}
+
+std::vector<ClassifiedPicture> by_samples(const PictureSource& source, ArchivedPictures&& all) {
+  std::vector<ClassifiedPicture> found;
+  for (auto& [path, place] : all.pictures) {
+    place.file = joined(path, 0);
+    const std::optional<std::string> name = all.classes.of(place.file);
+    if (!name)
+      throw data_error(
+          fmt::format("{}: '{}' has no class; there must be a .cls file of the same name, or a "
+                      ".json file with \"class\" or \"label\", as others have",
+                      source.containers[place.container].path().string(), place.file));
+    found.push_back({*name, std::move(place)});
+  }
+  return found;
+}
+
+void take_classified(PictureSource& source) {
+  ArchivedPictures all = ArchivesReader(source).read();
+  source.folder_per_class = std::ranges::none_of(all.pictures, [&](const ArchivedPicture& one) {
+    return all.classes.of(joined(one.path, 0)).has_value();
+  });
+  take_sorted(source.folder_per_class ? by_folders(source, std::move(all.pictures))
+                                      : by_samples(source, std::move(all)),
+              source);
+}
+
+}  // namespace
+
+PictureSource open_archive(const fs::path& file) {
+  PictureSource source{.origin = file};
+  source.containers.emplace_back(file);
+  take_classified(source);
   return source;
 }
 
-PictureSource open_unlabelled_archive(const std::filesystem::path& file) {
-  PictureSource source{.origin = file, .folder_per_class = false, .container = MappedFile(file)};
+std::vector<fs::path> tar_shards_in(const fs::path& folder) {
+  std::vector<fs::path> shards;
+  std::error_code unreadable;
+  for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
+    if (is_passed_over(entry.path().filename().string())) continue;
+    if (entry.is_directory(unreadable)) return {};
+    if (entry.path().extension() == ".tar") shards.push_back(entry.path());
+  }
+  std::ranges::sort(shards);
+  return shards;
+}
+
+PictureSource open_tar_shards(const fs::path& folder, const std::vector<fs::path>& shards) {
+  PictureSource source{.origin = folder};
+  for (const fs::path& shard : shards) source.containers.emplace_back(shard);
+  take_classified(source);
+  return source;
+}
+
+PictureSource open_unlabelled_archive(const fs::path& file) {
+  PictureSource source{.origin = file};
+  source.containers.emplace_back(file);
   std::vector<ClassifiedPicture> found;
-  for (auto& [path, place] : pictures_in(source)) {
+  for (auto& [path, place] : ArchivesReader(source).read().pictures) {
     place.file = joined(path, 0);
     found.push_back({kUnlabelled, std::move(place)});
   }

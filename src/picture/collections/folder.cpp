@@ -28,6 +28,13 @@ std::vector<ClassifiedPicture> pictures_below(const fs::path& folder,
   return found;
 }
 
+// As deepvoro serve keeps a class that is not taught yet.
+bool is_empty_folder(const fs::path& folder) {
+  return std::ranges::all_of(fs::directory_iterator(folder), [](const fs::directory_entry& entry) {
+    return is_passed_over(entry.path().filename().string());
+  });
+}
+
 std::vector<ClassifiedPicture> pictures_of_class(const fs::path& folder) {
   std::vector<ClassifiedPicture> found = pictures_below(folder, folder.filename().string());
   if (found.empty())
@@ -65,6 +72,10 @@ PictureSource open_folder(const fs::path& folder) {
         continue;
       }
       check_does_not_hold(entry, folder);
+      if (is_empty_folder(entry.path())) {
+        source.empty.push_back(entry.path().filename().string());
+        continue;
+      }
       for (auto& one : pictures_of_class(entry.path())) found.push_back(std::move(one));
     }
   } catch (const fs::filesystem_error& error) {
@@ -76,6 +87,7 @@ PictureSource open_folder(const fs::path& folder) {
                     folder.string()));
   take_sorted(std::move(found), source);
   std::ranges::sort(source.loose);
+  std::ranges::sort(source.empty);
   return source;
 }
 

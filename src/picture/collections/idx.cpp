@@ -88,7 +88,7 @@ PictureSource open_idx(const fs::path& images_or_labels) {
          .offset = kImagesHeader + i * bytes,
          .size = bytes});
   drop_empty_classes(source);
-  source.container = std::move(images);
+  source.containers.push_back(std::move(images));
   return source;
 }
 

@@ -97,11 +97,11 @@ void check_are_classes(const PictureSource& source, ClassFolders folders) {
   const auto training = std::ranges::find_if(
       parts, [](const std::string& name) { return lower_case(name).starts_with("train"); });
   const std::string& one = training == parts.end() ? parts.front() : *training;
-  throw data_error(
-      fmt::format("{}: the classes ({}) are in {}, {}; {}", source.origin.string(), some_of(inner),
-                  some_of(parts), parts.size() == 1 ? "which is no class" : "which are no classes",
-                  source.container ? fmt::format("unpack it and give the folder {}", one)
-                                   : fmt::format("give {}", (source.origin / one).string())));
+  throw data_error(fmt::format(
+      "{}: the classes ({}) are in {}, {}; {}", source.origin.string(), some_of(inner),
+      some_of(parts), parts.size() == 1 ? "which is no class" : "which are no classes",
+      !source.containers.empty() ? fmt::format("unpack it and give the folder {}", one)
+                                 : fmt::format("give {}", (source.origin / one).string())));
 }
 
 void take_inner_folders(PictureSource& source) {
@@ -150,6 +150,11 @@ std::vector<std::string> notes_on(const PictureSource& source) {
         "{}: folders of the same name are several classes, named by their paths, such as '{}'; if "
         "they are one class, put their pictures into one folder",
         source.origin.string(), source.named_by_path));
+  if (!source.empty.empty())
+    notes.push_back(fmt::format(
+        "{}: {} no class, because nothing is in {} ({})", source.origin.string(),
+        source.empty.size() == 1 ? "a folder is" : counted(source.empty.size(), "folder") + " are",
+        source.empty.size() == 1 ? "it" : "them", some_of(source.empty)));
   if (!source.loose.empty())
     notes.push_back(fmt::format(
         "{}: {} beside the folders of classes will not be used ({}); put them into the folder "

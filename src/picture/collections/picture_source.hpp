@@ -13,11 +13,13 @@
 
 namespace deepvoro {
 
-// Where one picture is: in a file of its own, a part of the collection's container, or in memory.
+// Where one picture is: in a file of its own, a part of a container of the collection, or in
+// memory.
 struct PicturePlace {
   std::size_t label = 0;
   std::string file;  // its name; below the folder of its class where there is one
   std::filesystem::path path;
+  std::size_t container = 0;  // which, where there are any
   std::size_t offset = 0;
   std::size_t size = 0;
   std::shared_ptr<const std::vector<std::byte>> unpacked;
@@ -35,16 +37,24 @@ class PictureSource {
   std::vector<std::string> classes;
   std::vector<PicturePlace> pictures;
   bool folder_per_class = false;
-  std::optional<MappedFile> container;
+  std::vector<MappedFile> containers;
   std::optional<GreyShape> grey;
   std::vector<std::string> loose;  // pictures beside the folders of classes, which are not used
+  std::vector<std::string> empty;  // folders with nothing in them, which are no classes
   std::string named_by_path;       // a class that is, because another folder has the same name
 };
 
 [[nodiscard]] PictureSource open_folder(const std::filesystem::path& folder);
 // A .tar, .tar.gz or .zip. What is not compressed stays where it lies, so a tar may be of any size;
 // what is compressed is unpacked into memory.
+// Where members that belong together by name say the class of a picture (SampleClasses), that
+// counts, and folders do not.
 [[nodiscard]] PictureSource open_archive(const std::filesystem::path& file);
+// The .tar files of a folder without folders, as one collection; none where there are no such
+// files.
+[[nodiscard]] std::vector<std::filesystem::path> tar_shards_in(const std::filesystem::path& folder);
+[[nodiscard]] PictureSource open_tar_shards(const std::filesystem::path& folder,
+                                            const std::vector<std::filesystem::path>& shards);
 // All pictures of a folder and below it, or of an archive, as one class.
 inline constexpr const char* kUnlabelled = "unlabelled";
 [[nodiscard]] PictureSource open_unlabelled_folder(const std::filesystem::path& folder);

@@ -111,25 +111,28 @@ std::vector<Block> compared_blocks(const RecordedStudy& study, const RecordedTab
                   .csv = rows.csv(),
                   .made_by = provenance(study)};
     bool has_paper = false;
-    // Where a row is more than a method, methods have panels of their own.
-    for (const StudyRows& of_panel :
-         panel_label_of ? rows.split_by({"method", "shots"}) : rows.split_by({"shots"})) {
-      std::vector<ComparedRow> shown;
-      for (std::size_t r = 0; r < of_panel.size(); ++r) {
-        const PaperNumber* published = published_of(of_panel, r);
-        has_paper |= published != nullptr;
-        shown.push_back(
-            {.label = panel_label_of ? panel_label_of(of_panel, r) : label_of(of_panel, r),
-             .accuracy = of_panel.number(r, "accuracy"),
-             .ci95 = of_panel.maybe(r, "ci95").value_or(0),
-             .published = published ? std::optional(published->accuracy) : std::nullopt,
-             .published_ci95 = published ? published->ci95 : std::nullopt});
+    // Where a row is more than a method, methods have panels of their own, one line of them each.
+    const std::vector<StudyRows> lines =
+        panel_label_of ? rows.split_by({"method"}) : std::vector<StudyRows>{rows};
+    for (const StudyRows& of_line : lines)
+      for (const StudyRows& of_panel : of_line.split_by({"shots"})) {
+        std::vector<ComparedRow> shown;
+        for (std::size_t r = 0; r < of_panel.size(); ++r) {
+          const PaperNumber* published = published_of(of_panel, r);
+          has_paper |= published != nullptr;
+          shown.push_back(
+              {.label = panel_label_of ? panel_label_of(of_panel, r) : label_of(of_panel, r),
+               .accuracy = of_panel.number(r, "accuracy"),
+               .ci95 = of_panel.maybe(r, "ci95").value_or(0),
+               .published = published ? std::optional(published->accuracy) : std::nullopt,
+               .published_ci95 = published ? published->ci95 : std::nullopt});
+        }
+        const std::string context = joined({panel_label_of ? of_panel.text(0, "method") : store,
+                                            shots_text(of_panel.text(0, "shots"))});
+        figure.panels.push_back(dot_plot(context, shown,
+                                         fmt::format("{}, {}", figure.title, context),
+                                         accuracies_at(rows, of_panel.text(0, "shots"))));
       }
-      const std::string context = joined({panel_label_of ? of_panel.text(0, "method") : store,
-                                          shots_text(of_panel.text(0, "shots"))});
-      figure.panels.push_back(dot_plot(context, shown, fmt::format("{}, {}", figure.title, context),
-                                       accuracies_at(rows, of_panel.text(0, "shots"))));
-    }
     figure.note =
         has_paper ? "Blue dots: measured here. Grey diamonds: the paper. Lines are 95% intervals."
                   : "Lines are 95% intervals.";

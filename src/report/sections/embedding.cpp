@@ -34,6 +34,31 @@ const char* embedding_title(const std::string& panel) {
   return nullptr;
 }
 
+struct ClassLabel {
+  Point at;
+  std::string words;
+  std::size_t of_class = 0;
+};
+
+// Down, until none lies on another.
+void write_labels(Panel& panel, std::vector<ClassLabel> labels) {
+  constexpr double line = 15;
+  std::ranges::sort(labels, {}, [&](const ClassLabel& label) { return panel.y(label.at.y); });
+  std::vector<double> heights;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    double height = panel.y(labels[i].at.y);
+    for (std::size_t j = 0; j < i; ++j) {
+      const double beside = std::abs(panel.x(labels[i].at.x) - panel.x(labels[j].at.x));
+      const double widths = text_width(labels[i].words) + text_width(labels[j].words);
+      if (beside < 1.15 * widths / 2 && std::abs(height - heights[j]) < line)
+        height = heights[j] + line;
+    }
+    heights.push_back(height);
+    panel.text(labels[i].at, labels[i].words, fmt::format("lb halo s{}", labels[i].of_class % 8),
+               "middle", 0, height - panel.y(labels[i].at.y));
+  }
+}
+
 }  // namespace
 
 std::vector<Block> embedding_blocks(const RecordedStudy& study) {
@@ -63,7 +88,7 @@ std::vector<Block> embedding_blocks(const RecordedStudy& study) {
       Panel panel(title, x, y,
                   {.width = 360, .height = 372, .left = 6, .right = 6, .top = 24, .bottom = 6});
       panel.rectangle({x.low, y.low}, {x.high, y.high}, "mat", "", "");
-      std::vector<std::pair<Point, std::size_t>> labels;  // over all points
+      std::vector<ClassLabel> labels;  // over all points
       for (std::size_t c = 0; c < classes.size(); ++c) {
         const StudyRows of_class = of_panel.where("class", classes[c]);
         if (of_class.size() == 0) continue;
@@ -79,10 +104,9 @@ std::vector<Block> embedding_blocks(const RecordedStudy& study) {
         std::ranges::sort(ys);
         const Point middle{xs[xs.size() / 2], ys[ys.size() / 2]};
         panel.dots(points, series_of_class(c), classes[c], 5);
-        labels.emplace_back(middle, c);
+        labels.push_back({middle, shortened(classes[c], 20), c});
       }
-      for (const auto& [middle, c] : labels)
-        panel.text(middle, shortened(classes[c], 20), fmt::format("lb halo s{}", c % 8), "middle");
+      write_labels(panel, std::move(labels));
       figure.panels.push_back(panel.drawing(title));
     }
     blocks.emplace_back(std::move(figure));

@@ -190,7 +190,7 @@ std::vector<Block> surrogate_pattern_blocks(const RecordedStudy& study) {
                      : fmt::format("Distances to {} base classes", base_classes.size()),
         .panels = {},
         .note = fmt::format(
-            "Distances to base classes{}. Solid dark: a support sample or prototype. Thin: queries "
+            "Distances to base classes{}. Thick: a support sample or prototype. Thin: queries "
             "of "
             "the same class. One episode; a query has the pattern that is nearest over all {} base "
             "classes.",

@@ -36,13 +36,21 @@ std::vector<Value> values_of(const JsonFields& fields, const char* key) {
   }
 }
 
+// None where the study has its own.
+std::vector<std::size_t> shots_of_pieces(const PieceFile& piece) {
+  const json& work = piece.manifest().work;
+  const auto shots = work.find("shots");
+  if (shots != work.end() && *shots == json::array()) return {};
+  return values_of<std::size_t>(JsonFields(work, piece.where()), "shots");
+}
+
 // The request again: what all pieces say, and where the first one found the stores.
 StudyRequest request_of_pieces(const PieceFile& first, unsigned threads) {
   const JsonFields work(first.manifest().work, first.where());
   const JsonFields settings = work.object("settings");
   StudyRequest request{.study = work.text("study"),
                        .stores = {},
-                       .shots = values_of<std::size_t>(work, "shots"),
+                       .shots = shots_of_pieces(first),
                        .plan = plan_without_shots(settings),
                        .is_signed = settings.flag("signed"),
                        .threads = threads};
@@ -60,7 +68,7 @@ StudyRequest request_of_pieces(const PieceFile& first, unsigned threads) {
 
 }  // namespace
 
-ShareReport study_share(const StudyRequest& request, const Share& share,
+ShareReport study_share(const StudyRequest& request, PieceDealer& dealer,
                         const std::filesystem::path& folder, const Progress& progress) {
   check(request);
   const PaperStudy& study = study_named(request.study);
@@ -72,16 +80,18 @@ ShareReport study_share(const StudyRequest& request, const Share& share,
   const PieceFolder pieces(folder, work_of_study(run));
   json stores = json::array();
   for (const std::filesystem::path& store : request.stores) stores.push_back(store.string());
-  const PieceRange own = part_of_share(share, run.units());
-  ShareReport report{.pieces = own.size()};
-  for (const PieceRange& missing : pieces.missing(own))
-    for (std::size_t unit = missing.begin; unit < missing.end; ++unit) {
-      const json outcome = run.outcome_of(unit, part_of(progress, unit - own.begin, own.size()));
+  const PieceRange all{0, run.units()};
+  const auto missing = [&](PieceRange range) { return pieces.missing(range); };
+  const auto make = [&](PieceRange units, const Progress& of_units) {
+    for (std::size_t unit = units.begin; unit < units.end; ++unit) {
+      const json outcome =
+          run.outcome_of(unit, part_of(of_units, unit - units.begin, units.size()));
       const std::string text = json_text(outcome);
       pieces.write(unit, {{"stores", stores}}, std::as_bytes(std::span(text)));
-      ++report.made;
     }
-  return report;
+  };
+  return {.pieces = dealer.count({&all, 1}),
+          .made = dealer.deal({&all, 1}, missing, make, progress)};
 }
 
 StudyResult merge_study(std::span<const std::filesystem::path> folders,

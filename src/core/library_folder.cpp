@@ -1,4 +1,4 @@
-#include "library_folder.hpp"
+#include "core/library_folder.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
