@@ -50,6 +50,21 @@ def test_an_answer_that_was_lost_is_not_taught_twice(serve):
     assert len(server.state.order["butterfly"]) == 6
 
 
+def test_a_picture_that_is_corrected_while_it_is_taught_is_in_one_class(serve):
+    server, page = serve(State(sketches()))
+    page.draw(lightning(0))
+    page.until("document.querySelector('.bars li')")
+    page.run("""(() => { const real = window.fetch; const held = new Promise((done) => { window.release = done; }); window.fetch = async (path, options) => {
+        const answer = await real(path, options); if (String(path).endsWith('/pictures') && options?.method === 'POST') await held; return answer; }; })()""")
+    page.press("1")
+    page.until("document.querySelector('.under').textContent === 'Taught as butterfly'")
+    page.press("3")
+    page.until("document.querySelector('.under').textContent === 'Taught as coffee cup'")
+    page.run("release()")
+    page.until_classes(butterfly=5, clock=5, coffee_cup=6)
+    assert [len(ids) for ids in server.state.order.values()] == [5, 5, 6]
+
+
 def test_counts_from_before_a_change_are_asked_again(serve):
     _, page = serve(State(sketches()))
     page.draw(lightning(0))

@@ -12,9 +12,11 @@ export interface Question {
   series: string;
   answer: Answer | null;
   error: string;
-  /** Where it was put, once it was taught. */
+  /** Where it was put, or is being put. */
   taughtAs: string;
   id: string;
+  /** Ends when it is where it was put last. */
+  placing: Promise<unknown>;
 }
 
 export const question = new Signal<Question | null>(null);
@@ -29,7 +31,7 @@ let abort = new AbortController();
 
 export function ask(name: string, blob: Blob, series: string): Promise<void> {
   const last = asked.value[asked.value.length - 1];
-  const made: Question = { name, blob, series, answer: last?.series === series ? last.answer : null, error: "", taughtAs: "", id: "" };
+  const made: Question = { name, blob, series, answer: last?.series === series ? last.answer : null, error: "", taughtAs: "", id: "", placing: Promise.resolve() };
   asked.value = [...(last?.series === series ? asked.value.slice(0, -1) : asked.value.slice(-MOST_KEPT)), made];
   question.value = made;
   return askAgain();
@@ -82,20 +84,23 @@ function isPassing(error: unknown): boolean {
   return error instanceof NoAnswer || (error instanceof Refused && (error.status === 503 || error.status === 429));
 }
 
-/** Puts the picture that was asked into a class; one that is in a class already moves. */
-export async function teachQuestion(className: string): Promise<void> {
+/** Puts the picture that was asked into a class; one that is in a class already, or on its way into one, moves. */
+export function teachQuestion(className: string): Promise<void> {
   const current = question.value;
-  if (current === null || current.taughtAs === className) return;
+  if (current === null || current.taughtAs === className) return Promise.resolve();
   const before = current.taughtAs;
   // Said at once, so that the next stroke begins the next drawing; taken back when it fails.
   showTaught(current, className);
-  try {
-    const isMoved = current.id !== "" && (await moved(current.id, className));
-    if (!isMoved) current.id = await taught(current, className);
-  } catch (error) {
-    showTaught(current, before);
-    throw error;
-  }
+  const placing = current.placing.then(() => place(current, className));
+  current.placing = placing.catch(() => {
+    if (current.taughtAs === className) showTaught(current, before);
+  });
+  return placing;
+}
+
+async function place(one: Question, className: string): Promise<void> {
+  const isMoved = one.id !== "" && (await moved(one.id, className));
+  if (!isMoved) one.id = await taught(one, className);
 }
 
 function showTaught(one: Question, className: string): void {
