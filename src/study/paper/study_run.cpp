@@ -161,8 +161,9 @@ void StudyRun::keep_pool(const std::string& name, const std::string& text) {
 }
 
 void StudyRun::write_pools() const {
-  for (const auto& [name, text] : pools_.items()) {
+  for (const auto& [name, pool] : pools_.items()) {
     const std::filesystem::path file = pool_file(name);
+    const auto& text = pool.get_ref<const std::string&>();
     std::error_code missing;
     if (std::filesystem::exists(file, missing) && read_text(file) == text) continue;
     std::filesystem::create_directories(file.parent_path(), missing);
