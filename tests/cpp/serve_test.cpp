@@ -6,6 +6,7 @@
 
 #include "http_client.hpp"
 #include "serve/api.hpp"
+#include "serve/scratch_folder.hpp"
 #include "serve/server.hpp"
 #include "test_project.hpp"
 #include "test_store.hpp"
@@ -300,6 +301,18 @@ TEST(Server, RefusesRequestsWhenTooManyWait) {
   EXPECT_EQ(first.receive().status, 200);
   server.stop();
   thread.join();
+}
+
+TEST_F(ServeTest, WhatAKilledServerLeftIsRemovedByTheNextOne) {
+  ASSERT_EQ(::setenv("TMPDIR", folder_.path().c_str(), 1), 0);
+  const std::filesystem::path left = folder_ / "deepvoro-serve.0123456789abcdef.part";
+  std::filesystem::create_directory(left);
+  test::write_file(left / "file", "half a project");
+  const ScratchFolder running;
+  EXPECT_FALSE(std::filesystem::exists(left));
+  const ScratchFolder another;
+  EXPECT_TRUE(std::filesystem::exists(running.folder()));
+  ::unsetenv("TMPDIR");
 }
 
 }  // namespace
