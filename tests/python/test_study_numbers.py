@@ -71,8 +71,9 @@ def test_transformations(study, store, result):
     view = Store(store).views[0]
     for row in some(rows):
         member = {"view": view, "w": 1, "b": row["b"], "lambda": row["lambda"], "geometry": "vd"}
-        assert row["novel"] == pytest.approx(result("vd", 1, members=[member])["accuracy"], abs=1e-9)
-        assert row["val"] == pytest.approx(result("vd", 1, "--split", "val", members=[member])["accuracy"], abs=1e-9)
+        for split in ("val", "novel"):
+            evaluated = result("vd", 1, "--split", split, members=[member])
+            assert (row[split], row[f"{split}_ci95"]) == (evaluated["accuracy"], evaluated["ci95"])
     assert {(row["lambda"], row["b"]) for row in rows} >= {(0.5, 0), (1, 0), (0, 0.02), (0, 0.5)}
 
 
@@ -101,10 +102,17 @@ def test_ensemble_size(study, result, method, shots):
     assert chosen["guided"]["size"] == int(np.argmax(val)) + 1
     assert chosen["guided"]["val"] == max(val)
     assert curve[guided["members"] - 1]["novel"] == pytest.approx(guided["accuracy"], abs=ONE_QUERY_PERCENT)
+    for size in (2, len(members) // 2):
+        fixed = result(method, shots, "--scheme", "guided", "--size", size, members=members)
+        assert curve[size - 1]["novel"] == pytest.approx(fixed["accuracy"], abs=ONE_QUERY_PERCENT)
     assert chosen["oracle"]["size"] == int(np.argmax([row["novel"] for row in curve])) + 1
     assert "leakage" in found.tables["chosen"]["title"]
     for row in found.rows("random", method=method, shots=shots):
         assert row["lowest"] - 1e-9 <= row["mean"] <= row["highest"] + 1e-9
+    single = found.row("random", method=method, shots=shots, size=1)
+    alone = [row["novel"] for row in study("members").rows("members", method=method, shots=shots)]
+    for end in ("lowest", "highest"):
+        assert any(abs(single[end] - accuracy) < 1e-9 for accuracy in alone)
     everything = found.rows("random", method=method, shots=shots)[-1]
     assert everything["size"] == len(members)
     assert everything["sd"] == 0
@@ -138,6 +146,8 @@ def test_ablation(study, result, shots):
         schemes = found.rows("schemes", method=method, shots=shots)
         assert [row["scheme"] for row in schemes] == ["none", "full", "full", "full", "random", "guided"]
         same(schemes[0], result("vd", shots))
+        same(schemes[1], result(method, shots, members=first_view))
+        same(schemes[2], result(method, shots, members=every_view))
         same(schemes[3], result(method, shots, members=members))
         same(schemes[4], result(method, shots, "--scheme", "random", "--size", guided["members"], members=members))
         same(schemes[5], guided)

@@ -183,6 +183,36 @@ std::vector<double> mean_of_members(const StudyUnit& unit, const Pool& members, 
   return percent;
 }
 
+std::vector<Measured> measured_alone(const StudyUnit& unit, const std::string& split,
+                                     const Pool& members, double share) {
+  const EpisodeShape& shape = unit.plan.shape;
+  const auto compute = [&](const Progress& progress) -> json {
+    const EpisodeList episodes = draw_episodes(unit.store.features, split, unit.plan);
+    const EpisodeSetting setting{unit.store.features, split, episodes, Influence(1),
+                                 unit.run.threads()};
+    const std::vector<std::size_t> order = streaming_order(members);
+    std::vector correct(members.size(), std::vector<std::uint32_t>(unit.plan.count));
+    count_members(
+        setting, picked(members, order), {0, unit.plan.count},
+        [&](std::size_t streamed, std::size_t episode, std::uint32_t of_member) {
+          correct[order[streamed]][episode] = of_member;
+        },
+        progress);
+    return correct;
+  };
+  const auto is_sound = [&](const json& value) {
+    return value.is_array() && value.size() == members.size() &&
+           std::ranges::all_of(value, [&](const json& of_member) {
+             return are_counts(of_member, unit.plan.count, shape.total_queries());
+           });
+  };
+  const json what = {{"alone", study_key(unit, members)}, {"split", split}};
+  std::vector<Measured> found;
+  for (const json& correct : unit.run.step(unit.store, what, share, compute, is_sound))
+    found.push_back({shape, correct.get<std::vector<std::uint64_t>>(), 1});
+  return found;
+}
+
 std::vector<double> member_accuracy(const StudyUnit& unit, const std::string& split,
                                     const Pool& members, double share) {
   const auto compute = [&](const Progress& progress) -> json {

@@ -51,6 +51,10 @@ struct TunedPool {
 [[nodiscard]] std::vector<double> mean_of_members(const StudyUnit& unit, const Pool& members,
                                                   double share);
 
+// Each member by itself on a split, episode by episode: for few members.
+[[nodiscard]] std::vector<Measured> measured_alone(const StudyUnit& unit, const std::string& split,
+                                                   const Pool& members, double share);
+
 // Accuracy of each member by itself on a split, in percent.
 [[nodiscard]] std::vector<double> member_accuracy(const StudyUnit& unit, const std::string& split,
                                                   const Pool& members, double share);

@@ -47,12 +47,15 @@ void add_transformations(const StudyUnit& unit) {
   };
   for (const double lambda : lambdas) add(lambda, 0);
   for (const double b : TuningGrid().biases) add(0, b);
-  const std::vector<double> val = member_accuracy(unit, "val", members, 0.1);
-  const std::vector<double> novel = member_accuracy(unit, "novel", members, 0.1);
-  for (std::size_t i = 0; i < members.size(); ++i)
+  const std::vector<Measured> on_val = measured_alone(unit, "val", members, 0.1);
+  const std::vector<Measured> on_novel = measured_alone(unit, "novel", members, 0.1);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Estimate val = on_val[i].accuracy();
+    const Estimate novel = on_novel[i].accuracy();
     unit.run.table("transformations")
         .add({unit.store.name, unit.shots(), members[i].transform.lambda, members[i].transform.b,
-              val[i], novel[i]});
+              val.mean, val.ci95, novel.mean, novel.ci95});
+  }
 }
 
 void run_members(const StudyUnit& unit) {
@@ -93,7 +96,14 @@ PaperStudy members_study() {
                       {store, shots, method, {"r", "r"}, {"members", "members"}}},
                      {"transformations",
                       "Nearest prototype of the first view after each transformation",
-                      {store, shots, {"lambda", "λ"}, {"b", "b"}, val, novel}},
+                      {store,
+                       shots,
+                       {"lambda", "λ"},
+                       {"b", "b"},
+                       val,
+                       {"val_ci95", "95 % interval on val, half", "%"},
+                       novel,
+                       {"novel_ci95", "95 % interval on novel, half", "%"}}},
                      {"summary",
                       "Members by themselves, in short",
                       {store,
