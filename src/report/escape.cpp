@@ -76,4 +76,16 @@ std::string markdown(std::string_view text) {
   return replaced(text, kMarkdown);
 }
 
+std::string with_minus(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins = i == 0 || text[i - 1] == ' ' || text[i - 1] == '(';
+    const bool is_sign =
+        text[i] == '-' && begins && i + 1 < text.size() && text[i + 1] >= '0' && text[i + 1] <= '9';
+    out += is_sign ? "−" : std::string(1, text[i]);
+  }
+  return out;
+}
+
 }  // namespace deepvoro

@@ -11,4 +11,7 @@ namespace deepvoro {
 [[nodiscard]] std::string latex(std::string_view text);
 [[nodiscard]] std::string markdown(std::string_view text);
 
+// Numbers below zero with a minus instead of a hyphen, for what is read and not computed with.
+[[nodiscard]] std::string with_minus(std::string_view text);
+
 }  // namespace deepvoro

@@ -12,6 +12,7 @@
 #include "report/assets.hpp"
 #include "report/escape.hpp"
 #include "report/glossary.hpp"
+#include "report/packed.hpp"
 
 namespace deepvoro {
 namespace {
@@ -29,6 +30,11 @@ std::string hidden_text(const char* kind, const std::string& text) {
   return fmt::format("<pre hidden data-kind=\"{}\">{}</pre>\n", kind, html(text));
 }
 
+constexpr std::size_t kPackedFrom = 2000;
+std::string packed_text(const char* kind, const std::string& text) {
+  return fmt::format("<pre hidden data-kind=\"{}\" data-packed>{}</pre>\n", kind, packed(text));
+}
+
 std::string made_html(const Provenance& made_by) {
   std::string out;
   if (!made_by.command.empty()) out += fmt::format("<code>{}</code>", html(made_by.command));
@@ -39,8 +45,10 @@ std::string made_html(const Provenance& made_by) {
 }
 
 std::string heading(const std::string& title, const std::string& id) {
-  return fmt::format("<h3>{}<a href=\"#{}\" aria-label=\"link to this\">#</a></h3>\n", html(title),
-                     html(id));
+  return fmt::format(
+      "<h3><span id=\"{0}-title\">{1}</span><a href=\"#{0}\" aria-label=\"link to "
+      "this\">#</a></h3>\n",
+      html(id), html(with_minus(title)));
 }
 
 std::string note_html(const std::string& note) {
@@ -63,7 +71,7 @@ std::string numbers_html(const std::string& csv, bool is_left_out) {
              "<details><summary>{} {}</summary><div class=\"scroll\" tabindex=\"0\" "
              "role=\"region\" aria-label=\"numbers\" data-empty></div></details>\n",
              rows, rows == 1 ? "row of numbers" : "rows of numbers") +
-         hidden_text("csv", csv);
+         (csv.size() > kPackedFrom ? packed_text("csv", csv) : hidden_text("csv", csv));
 }
 
 class Writer {
@@ -88,8 +96,10 @@ class Writer {
 
   std::string operator()(const Figure& figure) const {
     const bool is_left_out = left_out_.contains(figure.id);
-    std::string out = fmt::format("<figure class=\"block\" id=\"{}\" data-columns=\"{}\">\n",
-                                  html(figure.id), figure.columns) +
+    std::string out = fmt::format(
+                          "<figure class=\"block\" id=\"{0}\" aria-labelledby=\"{0}-title\" "
+                          "data-columns=\"{1}\">\n",
+                          html(figure.id), figure.columns) +
                       heading(figure.title, figure.id) + "<div class=\"panels\">\n";
     for (const Drawing& panel : figure.panels) out += panel.svg + "\n";
     out += "</div>\n" + note_html(figure.note) + "<div class=\"tools\">" +

@@ -58,13 +58,13 @@ std::pair<double, double> extent(std::span<const double> values) {
   return low <= high ? std::pair(low, high) : std::pair(0.0, 1.0);
 }
 
-// A marker as path data around a point.
-std::string marker_path(double x, double y, std::size_t marker, double r) {
+// The shape of a marker around a point: its element and what says where it is.
+std::pair<const char*, std::string> marker_shape(double x, double y, std::size_t marker, double r) {
   const auto points = [&](std::initializer_list<std::pair<double, double>> corners) {
     std::string path;
     for (const auto& [dx, dy] : corners)
       path += fmt::format("{}{} {}", path.empty() ? "M" : "L", px(x + dx * r), px(y + dy * r));
-    return path + "Z";
+    return std::pair("path", fmt::format("d=\"{}Z\"", path));
   };
   switch (marker % 5) {
     case 1:
@@ -76,8 +76,7 @@ std::string marker_path(double x, double y, std::size_t marker, double r) {
     case 4:
       return points({{0, 1.2}, {1.1, -.8}, {-1.1, -.8}});
     default:
-      return fmt::format("M{} {}a{} {} 0 1 0 {} 0a{} {} 0 1 0 {} 0Z", px(x - r), px(y), px(r),
-                         px(r), px(2 * r), px(r), px(r), px(-2 * r));
+      return {"circle", fmt::format("cx=\"{}\" cy=\"{}\" r=\"{}\"", px(x), px(y), px(r))};
   }
 }
 
@@ -186,38 +185,54 @@ double Panel::y(double value) const {
          y_.place(value) * (layout_.height - layout_.top - layout_.bottom);
 }
 
-std::string Panel::path_through(std::span<const Point> points) const {
+std::string Panel::path_through(std::span<const Point> points, Precision precision) const {
+  const double steps = precision == Precision::tenths ? 10 : 1;
+  const auto step_of = [&](double pixels) {
+    return std::llround(steps * (std::isfinite(pixels) ? std::clamp(pixels, -9999.0, 9999.0) : 0));
+  };
+  const auto number = [&](std::int64_t in_steps) {
+    return fmt::format("{:g}", static_cast<double>(in_steps) / steps);
+  };
   std::string path;
-  for (const Point& point : points)
-    path += fmt::format("{}{} {}", path.empty() ? "M" : "L", px(x(point.x)), px(y(point.y)));
+  std::int64_t last_x = 0;
+  std::int64_t last_y = 0;
+  for (const Point& point : points) {
+    const std::int64_t to_x = step_of(x(point.x));
+    const std::int64_t to_y = step_of(y(point.y));
+    const std::string down = number(to_y - last_y);
+    path += fmt::format("{}{}{}{}", path.empty() ? "M" : "l", number(to_x - last_x),
+                        down.starts_with('-') ? "" : " ", down);
+    last_x = to_x;
+    last_y = to_y;
+  }
   return path;
 }
 
 void Panel::line(std::span<const Point> points, Series series) {
-  body_ +=
-      fmt::format("<path class=\"{}\" d=\"{}\"/>\n", classes("ln", series), path_through(points));
+  body_ += fmt::format("<path class=\"{}\" d=\"{}\"/>\n", classes("ln", series),
+                       path_through(points, Precision::tenths));
 }
 
 void Panel::thin_line(std::span<const Point> points, Series series) {
-  body_ +=
-      fmt::format("<path class=\"{}\" d=\"{}\"/>\n", classes("thin", series), path_through(points));
+  body_ += fmt::format("<path class=\"{}\" d=\"{}\"/>\n", classes("thin", series),
+                       path_through(points, Precision::pixels));
 }
 
 void Panel::band(std::span<const Point> low, std::span<const Point> high, Series series,
                  bool strong) {
-  std::string path = path_through(low);
-  for (std::size_t i = high.size(); i-- > 0;)
-    path += fmt::format("L{} {}", px(x(high[i].x)), px(y(high[i].y)));
+  std::vector<Point> around(low.begin(), low.end());
+  around.insert(around.end(), high.rbegin(), high.rend());
   series.dashed = false;
-  body_ += fmt::format("<path class=\"{}\" d=\"{}Z\"/>\n",
-                       classes(strong ? "bd strong" : "bd", series), path);
+  body_ +=
+      fmt::format("<path class=\"{}\" d=\"{}Z\"/>\n", classes(strong ? "bd strong" : "bd", series),
+                  path_through(around, Precision::tenths));
 }
 
 void Panel::marker(Point at, Series series, const std::string& tip, bool hollow, double radius) {
   series.dashed = false;
-  body_ +=
-      fmt::format("<path class=\"{}\"{} d=\"{}\"/>\n", classes(hollow ? "pt ho" : "pt", series),
-                  tip_attribute(tip), marker_path(x(at.x), y(at.y), series.marker, radius));
+  const auto [element, shape] = marker_shape(x(at.x), y(at.y), series.marker, radius);
+  body_ += fmt::format("<{} class=\"{}\"{} {}/>\n", element,
+                       classes(hollow ? "pt ho" : "pt", series), tip_attribute(tip), shape);
 }
 
 void Panel::interval_x(Point at, double ci95, Series series, const std::string& tip) {
@@ -243,25 +258,49 @@ void Panel::cloud(std::span<const Point> points, Series series, std::size_t firs
   body_ += "</g>\n";
 }
 
+void Panel::heat_map(std::span<const HeatCell> cells, const std::string& tip) {
+  // Cells reach under the next ones, or there would be lines between them.
+  constexpr double seam = 0.4;
+  body_ += fmt::format("<g class=\"hm\" data-rows=\"0\" data-say=\"{}\">", html(tip));
+  for (const HeatCell& cell : cells)
+    body_ += fmt::format("<path fill=\"{}\" d=\"M{} {}h{}v{}H{}z\"/>", viridis(cell.share),
+                         px(x(cell.low.x)), px(y(cell.high.y)),
+                         px(x(cell.high.x) - x(cell.low.x) + seam),
+                         px(y(cell.low.y) - y(cell.high.y) + seam), px(x(cell.low.x)));
+  body_ += "</g>\n";
+}
+
+// Each a line of no length, with round ends.
+std::string Panel::dots_path(std::span<const Point> points) const {
+  std::string path = path_through(points, Precision::tenths);
+  for (std::size_t at = 1; (at = path.find('l', at)) != std::string::npos; at += 3)
+    path.replace(at, 1, "h0m");
+  return path + "h0";
+}
+
 void Panel::dots(std::span<const Point> points, Series series, const std::string& tip,
                  double width) {
-  std::string path;
-  for (const Point& point : points) path += fmt::format("M{} {}h0", px(x(point.x)), px(y(point.y)));
   series.dashed = false;
   body_ += fmt::format("<path class=\"{}\" stroke-width=\"{}\"{} d=\"{}\"/>\n",
-                       classes("ds", series), px(width), tip_attribute(tip), path);
+                       classes("ds", series), px(width), tip_attribute(tip), dots_path(points));
+}
+
+void Panel::faint_dots(std::span<const Point> points) {
+  body_ += fmt::format("<path class=\"ds faint s7\" stroke-width=\"2.2\" d=\"{}\"/>\n",
+                       dots_path(points));
 }
 
 void Panel::rule_x(double value, const std::string& label) {
-  body_ += fmt::format("<path class=\"ru\" d=\"M{} {}V{}\"/>\n", px(x(value)), px(layout_.top),
+  body_ += fmt::format("<path class=\"ru\" d=\"M{} {}V{}\"/>\n", px(x(value)), px(layout_.top - 6),
                        px(layout_.height - layout_.bottom));
-  if (!label.empty()) {
-    const bool is_right = x_.place(value) > 0.55;
-    body_ +=
-        fmt::format("<text class=\"sm halo\" x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n",
-                    px(x(value) + (is_right ? -4 : 4)), px(layout_.height - layout_.bottom - 6),
-                    is_right ? "end" : "start", html(label));
-  }
+  // Above the curves, beside the words of the axis.
+  constexpr double apart = 10;
+  const double width = text_width(label);
+  const double first = 4 + text_width(y_.label) + apart;
+  const double left =
+      std::clamp(x(value) - width / 2, first, std::max(first, layout_.width - width));
+  body_ += fmt::format("<text class=\"sm\" x=\"{}\" y=\"{}\">{}</text>\n", px(left),
+                       px(layout_.top - 10), html(label));
 }
 
 void Panel::segment(Point from, Point to, const char* css_class) {
@@ -308,7 +347,7 @@ void Panel::end_labels(std::vector<std::pair<double, std::string>> labels,
     plain.dashed = false;
     body_ += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\">{}</text>\n", classes("lb", plain),
                          px(layout_.width - layout_.right + 6), px(places[i] + 4),
-                         html(labels[order[i]].second));
+                         html(with_minus(labels[order[i]].second)));
   }
 }
 
@@ -318,7 +357,7 @@ void Panel::row_label(double at, const std::string& words) {
 }
 
 std::size_t Panel::label_every_tick() const {
-  constexpr double apart = 3;
+  constexpr double apart = 8;
   // Digits are narrower than letters.
   const auto half = [&](std::size_t i) { return 0.9 * text_width(x_.ticks[i].second) / 2; };
   std::size_t every = 1;
@@ -367,7 +406,7 @@ std::string Panel::axes() const {
     out += fmt::format("<path class=\"cut\" d=\"M{1} {0}l4 -8M{2} {0}l4 -8\"/>\n", px(bottom + 4),
                        px(layout_.left + 1), px(layout_.left + 5));
   if (!title_.empty())
-    out += fmt::format("<text class=\"ti\" x=\"4\" y=\"14\">{}</text>\n", html(title_));
+    out += fmt::format("<text class=\"ti\" x=\"4\" y=\"14\">{}</text>\n", html(with_minus(title_)));
   return out;
 }
 

@@ -54,6 +54,16 @@ struct Point {
   double y = 0;
 };
 
+// Of many thin lines whole pixels are enough.
+enum class Precision { tenths, pixels };
+
+// A part of the plane, coloured by where a value lies between the lowest and the highest.
+struct HeatCell {
+  Point low;
+  Point high;
+  double share = 0;
+};
+
 struct PanelLayout {
   double width = 360;
   double height = 260;
@@ -84,9 +94,13 @@ class Panel {
   // Many points; hover tells the row of the figure's CSV with the same number, counted from
   // `first_row`.
   void cloud(std::span<const Point> points, Series series, std::size_t first_row);
+  // Cells in the order of the rows of the figure's CSV. The tip names columns of theirs in braces.
+  void heat_map(std::span<const HeatCell> cells, const std::string& tip);
   // Many points of which hover says one thing.
-  void dots(std::span<const Point> points, Series series, const std::string& tip, double width = 5);
-  void rule_x(double value, const std::string& label = {});  // a vertical line
+  void dots(std::span<const Point> points, Series series, const std::string& tip, double width);
+  // Thousands of points, behind what matters.
+  void faint_dots(std::span<const Point> points);
+  void rule_x(double value, const std::string& label);  // a vertical line, named at its top
   void segment(Point from, Point to, const char* css_class);
   void rectangle(Point low, Point high, const std::string& css_class, const std::string& attributes,
                  const std::string& tip);
@@ -107,7 +121,8 @@ class Panel {
   [[nodiscard]] std::string axes() const;
   // 1 where all numbers of the x axis have room beside each other.
   [[nodiscard]] std::size_t label_every_tick() const;
-  [[nodiscard]] std::string path_through(std::span<const Point> points) const;
+  [[nodiscard]] std::string dots_path(std::span<const Point> points) const;
+  [[nodiscard]] std::string path_through(std::span<const Point> points, Precision precision) const;
 
   std::string title_;
   Axis x_;

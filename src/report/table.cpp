@@ -16,7 +16,7 @@ namespace {
 std::string html_cell(const TableCell& cell, const TableColumn& column, bool is_head) {
   std::string classes = column.numeric ? "n" : "";
   if (cell.published) classes += " paper";
-  std::string inner = html(cell.text);
+  std::string inner = html(with_minus(cell.text));
   if (cell.emphasis == Emphasis::best) inner = "<b>" + inner + "</b>";
   if (cell.emphasis == Emphasis::second) inner = "<u>" + inner + "</u>";
   if (cell.starred) inner += "<sup>*</sup>";
@@ -28,7 +28,7 @@ std::string html_cell(const TableCell& cell, const TableColumn& column, bool is_
 }
 
 std::string latex_cell(const TableCell& cell) {
-  std::string inner = latex(cell.text);
+  std::string inner = latex(with_minus(cell.text));
   if (cell.emphasis == Emphasis::best) inner = "\\textbf{" + inner + "}";
   if (cell.emphasis == Emphasis::second) inner = "\\underline{" + inner + "}";
   if (cell.starred) inner += "$^{*}$";

@@ -1,11 +1,12 @@
 #include "deepvoro/report/report.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -94,7 +95,7 @@ TEST_F(ReportTest, TablesAreThoseOfAPaperInLatex) {
       "\\textbf{p} & "
       "\\textbf{members} & \\textbf{time} \\\\\\midrule\n"
       "1 shot & vd & \\underline{64.00 $\\pm$ 2.48} & -- & -- & 2 & 1.5 s \\\\\n"
-      "1 shot & dc & 59.00 $\\pm$ 2.48 & -5.00 $\\pm$ 0.00 & $<$ 1e-300 & 2 & 1.5 s \\\\\n"
+      "1 shot & dc & 59.00 $\\pm$ 2.48 & $-$5.00 $\\pm$ 0.00 & $<$ 1e-300 & 2 & 1.5 s \\\\\n"
       "1 shot & plda & \\textbf{74.00 $\\pm$ 2.66}$^{*}$ & +10.00 $\\pm$ 0.55 & 6e-06 & 2 & 1.5 s "
       "\\\\\n"
       "\\bottomrule\n\\end{tabular}\n\\end{table}\n");
@@ -288,14 +289,14 @@ TEST_F(ReportTest, TheHeadlineOfMembersDependsOnTheCorrelation) {
     document["study"] = "members";
     write_report({{file("members.json", document)}}, folder_ / "out.html");
     const std::string page = read_file(folder_ / "out.html");
-    const std::size_t begin = page.find("<h3>") + 4;
+    const std::size_t begin = page.find("-title\">") + 8;
     return page.substr(begin, page.find('<', begin) - begin);
   };
   EXPECT_EQ(headline({0.9, 0.75}),
             "Members that do well on val do well on novel: r = 0.75 to 0.90");
   EXPECT_EQ(headline({0.5}), "Members that do well on val tend to do well on novel: r = 0.50");
   EXPECT_EQ(headline({-0.35, 0.29}),
-            "How a member does on val says little about novel: r = -0.35 to 0.29");
+            "How a member does on val says little about novel: r = −0.35 to 0.29");
   EXPECT_EQ(
       headline({0.1, 0.9}),
       "Val tells which members are good for some methods and shots, not for all: r = 0.10 to 0.90");
@@ -342,7 +343,8 @@ TEST_F(ReportTest, FiguresAreFilesOfTheirOwn) {
   ASSERT_EQ(files, std::vector{folder_ / "new/figures/differences.svg"});
   const std::string svg = read_file(files[0]);
   EXPECT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"")) << svg;
-  EXPECT_NE(svg.find("<title>plda: +10.00 ± 0.55 to vd, p 6e-06</title></path>"), std::string::npos)
+  EXPECT_NE(svg.find("<title>plda: +10.00 ± 0.55 to vd, p 6e-06</title></circle>"),
+            std::string::npos)
       << svg;
   EXPECT_EQ(svg.find("data-t="), std::string::npos) << svg;
   EXPECT_NE(svg.find("prefers-color-scheme: dark"), std::string::npos) << svg;
@@ -350,18 +352,27 @@ TEST_F(ReportTest, FiguresAreFilesOfTheirOwn) {
 
 TEST_F(ReportTest, APageThatWouldBeTooLargeLeavesNumbersOut) {
   Document document{.title = "T", .subject = {}, .lead = {}};
-  document.sections.push_back({"s",
-                               "S",
-                               {Figure{.id = "small", .title = "t", .panels = {}, .csv = "a\n1\n"},
-                                Figure{.id = "large",
-                                       .title = "t",
-                                       .panels = {},
-                                       .csv = "a\n" + std::string(50'000, '7') + "\n"}}});
-  EXPECT_NE(page_html(document).find("77777"), std::string::npos);
+  std::mt19937 draw(1);
+  std::string numbers;
+  while (numbers.size() < 100'000) numbers += fmt::format("{}\n", draw());
+  document.sections.push_back(
+      {"s",
+       "S",
+       {Figure{.id = "small", .title = "t", .panels = {}, .csv = "a\n1\n"},
+        Figure{.id = "large", .title = "t", .panels = {}, .csv = "a\n" + numbers}}});
+  const std::string whole = page_html(document);
+  EXPECT_NE(whole.find("data-packed>"), std::string::npos);
+  EXPECT_LT(whole.size(), numbers.size());
   const std::string page = page_html(document, 60'000);
-  EXPECT_EQ(page.find("77777"), std::string::npos);
+  EXPECT_EQ(page.find("data-packed>"), std::string::npos);
   EXPECT_NE(page.find("would make this page too large"), std::string::npos);
   EXPECT_NE(page.find("<pre hidden data-kind=\"csv\">a\n1\n"), std::string::npos);
+}
+
+TEST(Escape, NumbersBelowZeroHaveAMinus) {
+  EXPECT_EQ(with_minus("-1 to -0.5 (-2)"), "−1 to −0.5 (−2)");
+  EXPECT_EQ(with_minus("wrn-28 --shots deepvoro-- 1e-05 -x -"),
+            "wrn-28 --shots deepvoro-- 1e-05 -x -");
 }
 
 TEST(Base64, GoesThereAndBack) {

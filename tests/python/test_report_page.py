@@ -26,7 +26,7 @@ MARKS = {
     "#ablation-ablation_all-1-figure .pt:not(.paper)": 18,
     "#ablation-schemes-1-figure .pt.paper": 18,
     "#joint-joint-1-figure .pt.paper": 14,
-    "#surrogate-grid-1 .hm": 2 * 10 * 8,
+    "#surrogate-grid-1 .hm path": 2 * 10 * 8,
     "#surrogate-grid-1 .pick": 20,
     "#surrogate-grid-1 .pick.best": 2,
     "#surrogate-pattern-1 .thin": 40,
@@ -65,12 +65,17 @@ def browser():
         yield opened
 
 
+def open_page(browser, page):
+    browser.open(page)
+    browser.until("'ready' in document.documentElement.dataset")  # numbers of figures are unpacked
+
+
 @pytest.fixture(scope="module", params=WIDTHS)
 def opened_once(browser, page, request):
     browser.messages.clear()
     browser.requests.clear()
     browser.size(request.param)
-    browser.open(page)
+    open_page(browser, page)
     return browser
 
 
@@ -124,11 +129,23 @@ def test_no_text_of_a_figure_is_cut_off(opened):
     assert cut == []
 
 
-def test_names_in_a_diagram_do_not_hide_each_other(opened):
-    hidden = opened.run("""[...document.querySelectorAll("#diagram-1 svg.panel, #first-figure svg.panel")].flatMap((svg) => {
-        const boxes = [...svg.querySelectorAll("text.halo")].map((t) => [t.textContent, t.getBoundingClientRect()]);
-        return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) =>
-            Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1 && Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 4).map(([b]) => `${a}, ${b}`)); })""")
+def test_words_of_a_figure_do_not_hide_each_other(opened):
+    hidden = opened.run("""[...document.querySelectorAll("svg.panel")].flatMap((svg) => {
+        const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+        const boxes = [...svg.querySelectorAll("text")].map((t) => [t.textContent, t.getBoundingClientRect()]);
+        return boxes.flatMap(([a, p], i) => boxes.slice(i + 1).filter(([, q]) => Math.min(p.right, q.right) - Math.max(p.left, q.left) > scale &&
+            Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 4 * scale).map(([b]) => `${svg.closest(".block").id}: ${a} | ${b}`)); })""")
+    assert hidden == []
+
+
+def test_words_of_a_figure_do_not_lie_on_its_curves(opened):
+    """Their middle, as boxes of text are higher than letters."""
+    hidden = opened.run("""[...document.querySelectorAll("svg.panel")].filter((svg) => !svg.querySelector(".tint, .mat")).flatMap((svg) => {
+        const words = [...svg.querySelectorAll("text")].map((t) => [t.textContent, t.getBBox()]);
+        return [...svg.querySelectorAll("path.ln")].flatMap((curve) => { const found = new Set();
+            for (let at = 0; at <= curve.getTotalLength(); at += 2) { const p = curve.getPointAtLength(at);
+                for (const [text, b] of words) if (p.x > b.x + 1 && p.x < b.x + b.width - 1 && p.y > b.y + 4 && p.y < b.y + b.height - 4) found.add(text); }
+            return [...found].map((text) => `${svg.closest(".block").id}: ${text}`); }); })""")
     assert hidden == []
 
 
@@ -136,9 +153,63 @@ def test_every_section_has_its_marks(opened):
     for selector, count in MARKS.items():
         assert opened.run(f"document.querySelectorAll({json.dumps(selector)}).length") == count, selector
     assert opened.run("[...document.querySelectorAll('main section')].filter((s) => !s.querySelector('.block')).length") == 0
-    assert opened.run("document.querySelectorAll('svg:not([aria-label])').length") == 0
+    assert opened.run("document.querySelectorAll('svg:not([aria-label]), svg[aria-label=\"\"]').length") == 0
     for broken in ("NaN", "undefined", "inf"):
         assert opened.run(f"[...document.querySelectorAll('svg path, svg circle, svg rect')].filter((e) => e.outerHTML.includes('{broken}')).length") == 0
+
+
+def test_every_figure_says_its_message_and_where_it_comes_from(opened):
+    figures = opened.run("""[...document.querySelectorAll("figure")].map((f) => ({id: f.id, message: document.getElementById(f.getAttribute("aria-labelledby")).textContent,
+        bytes: new TextEncoder().encode([...f.querySelectorAll("svg.panel")].map((s) => s.outerHTML).join("") + document.getElementById("figure-style").textContent).length,
+        kinds: [...f.querySelectorAll("button")].map((b) => b.dataset.kind), made: f.querySelector(".made").textContent,
+        told: parseInt(f.querySelector("summary").textContent), csv: f.querySelector("pre[data-kind=csv]").textContent}))""")
+    assert len(figures) >= 30
+    for figure in figures:
+        assert len(figure["message"].split()) >= 4, figure["message"]
+        assert figure["bytes"] <= 200_000, figure["id"]
+        assert figure["kinds"] == ["svg", "csv"]
+        assert re.match("deepvoro (study|evaluate) ", figure["made"]) and "sha256" in figure["made"]
+        header, *rows = csv.reader(io.StringIO(figure["csv"]))
+        assert len(rows) == figure["told"] > 0 and {len(row) for row in rows} == {len(header)}, figure["id"]
+
+
+def test_every_table_can_be_copied_in_three_ways(opened):
+    tables = opened.run("""[...document.querySelectorAll(".block.table")].map((t) => [[...t.querySelectorAll("button[data-do=copy]")].map((b) => b.dataset.kind),
+        [...t.querySelectorAll("pre")].filter((p) => p.textContent.length > 40).map((p) => p.dataset.kind)])""")
+    assert len(tables) >= 20
+    assert all(table == [["latex", "markdown", "csv"]] * 2 for table in tables)
+
+
+def test_sections_are_beside_the_text_where_there_is_room(opened):
+    rail, text = opened.run("[...document.querySelectorAll('nav, main')].map((e) => e.checkVisibility() ? e.getBoundingClientRect().toJSON() : null)")
+    assert (rail is not None) == (opened.run("innerWidth") == max(WIDTHS))
+    assert rail is None or rail["right"] <= text["left"]
+    assert opened.run("[...document.querySelectorAll('nav a')].map((a) => document.querySelector(a.hash).tagName)") == ["SECTION"] * opened.run(
+        "document.querySelectorAll('main section').length")
+
+
+def test_on_paper_there_is_nothing_to_press(opened):
+    width = opened.run("innerWidth")
+    opened.call("Emulation.setEmulatedMedia", media="print")
+    assert opened.run("[...document.querySelectorAll('nav, button, details, h3 a')].filter((e) => e.checkVisibility()).length") == 0
+    assert opened.run("document.documentElement.scrollWidth <= innerWidth")
+    opened.call("Emulation.setEmulatedMedia", media="")
+    opened.size(width)
+
+
+LUMINANCE = """(colour) => { const [r, g, b] = colour.match(/[0-9.]+/g).map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b; }"""
+
+
+@pytest.mark.parametrize("dark", (False, True))
+def test_words_of_figures_stand_out(browser, page, dark):
+    """Which axe does not look at."""
+    browser.size(768, dark=dark)
+    open_page(browser, page)
+    faint = browser.run(f"""(() => {{ const luminance = {LUMINANCE}; const ground = luminance(getComputedStyle(document.body).backgroundColor);
+        return [...document.querySelectorAll("svg.panel text")].filter((t) => {{ const ink = luminance(getComputedStyle(t).fill);
+            return (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05) < 4.5; }}).map((t) => `${{t.closest(".block").id}}: ${{t.textContent}}`); }})()""")
+    assert faint == []
 
 
 def point_at(browser, selector):
@@ -150,7 +221,7 @@ def point_at(browser, selector):
 
 
 def test_hover_tells_values(opened):
-    assert re.match(r"R \d+, β [\d.]+: val \d+\.\d\d %", point_at(opened, "#surrogate-grid-1 .hm"))
+    assert re.match(r"R \d+, β [\d.]+: val \d+\.\d\d %", point_at(opened, "#surrogate-grid-1 .hm path"))
     assert "store cub-wrn28-10" in point_at(opened, "#members-1 circle:last-child")
     assert opened.run("""(() => { const b = document.getElementById("tip").getBoundingClientRect(); return b.left >= 0 && b.right <= innerWidth; })()""")
     opened.hover(1, 1)
@@ -232,7 +303,7 @@ def axe():
 def test_everybody_can_read_it(browser, page, axe, width, dark):
     browser.call("Page.setBypassCSP", enabled=True)
     browser.size(width, dark=dark)
-    browser.open(page)
+    open_page(browser, page)
     browser.run(axe + "; undefined")
     found = browser.run(SERIOUS)
     browser.call("Page.setBypassCSP", enabled=False)

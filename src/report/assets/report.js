@@ -1,7 +1,20 @@
 "use strict";
-(() => {
+(async () => {
   const tip = document.getElementById("tip");
   const said = document.getElementById("said");
+
+  // Numbers of figures are packed; a browser that cannot unpack them offers none.
+  const unpacked = (base64) => {
+    const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
+  };
+  await Promise.all([...document.querySelectorAll("pre[data-packed]")].map(async (pre) => {
+    try {
+      pre.textContent = await unpacked(pre.textContent);
+    } catch {
+      for (const part of pre.parentNode.querySelectorAll("details, button[data-kind=csv]")) part.remove();
+    }
+  }));
 
   const textOf = (block, kind) => block.querySelector(`pre[data-kind="${kind}"]`)?.textContent ?? "";
 
@@ -29,6 +42,11 @@
     if (first === undefined) return "";
     const rows = rowsOf(mark.closest(".block"));
     const row = rows[1 + Number(first) + [...cloud.children].indexOf(mark)];
+    if (row && cloud.dataset.say)
+      return cloud.dataset.say.replace(/\{(\w+)\}/g, (_, name) => {
+        const value = row[rows[0].indexOf(name)];
+        return /\.\d{3,}$/.test(value) ? Number(value).toFixed(2) : value;
+      });
     return row ? rows[0].map((name, i) => row[i] === "" ? "" : `${name} ${short(row[i])}`).filter(Boolean).join(", ") : "";
   };
   const short = (text) => /^-?\d+\.\d{4,}/.test(text) ? String(Number(Number(text).toPrecision(5))) : text;
@@ -73,7 +91,7 @@
     out.append(style);
     const size = (svg) => svg.getAttribute("viewBox").split(" ").slice(2).map(Number);
     const wide = Math.max(...panels.map((svg) => size(svg)[0]));
-    const title = wrapped(block.querySelector("h3").firstChild.textContent, wide * columns / 7.4);
+    const title = wrapped(block.querySelector("h3 span").textContent, wide * columns / 7.4);
     title.forEach((line, i) => {
       const text = document.createElementNS(space, "text");
       text.setAttribute("x", 4);
@@ -160,4 +178,5 @@
       }
   }, { rootMargin: "0px 0px -70% 0px" });
   for (const section of document.querySelectorAll("main section")) seen.observe(section);
+  document.documentElement.dataset.ready = "";
 })();

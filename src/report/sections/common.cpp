@@ -70,6 +70,14 @@ std::string told(const std::vector<Statement>& statements, const std::string& ve
   return joined(sentences, "; ");
 }
 
+std::string class_label(const std::string& name, std::size_t most_characters) {
+  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  const bool is_numbered = digits > 0 && digits + 1 < name.size() && name[digits] == '.';
+  std::string words = is_numbered ? name.substr(digits + 1) : name;
+  std::ranges::replace(words, '_', ' ');
+  return shortened(words, most_characters);
+}
+
 std::size_t as_count(double value) {
   return value > 0 && value < 1e15 ? static_cast<std::size_t>(std::llround(value)) : 0;
 }

@@ -127,7 +127,7 @@ Drawing outlier_panel(const StudyRows& rows, const std::vector<std::string>& met
   std::ranges::copy_if(cloud, std::back_inserter(visible), [&](const Point& point) {
     return point.y >= y_axis.low && point.y <= y_axis.high;
   });
-  panel.dots(visible, {.colour = 7}, "", 2.2);
+  panel.faint_dots(visible);
   std::vector<std::pair<double, std::string>> labels;
   std::vector<Series> series;
   for (const auto& [method, line] : lines) {

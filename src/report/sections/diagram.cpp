@@ -80,7 +80,7 @@ Drawing pattern_panel(const StudyRows& rows, const std::vector<std::string>& cla
                        fmt::format("{}, support, to {}: {:.2f}", classes[c],
                                    sample.text(r, "base_class"), line[r].y),
                        false, 4);
-        labels.emplace_back(line.back().y, shortened(classes[c], 12));
+        labels.emplace_back(line.back().y, class_label(classes[c], 12));
         series.push_back(colour);
       }
     }

@@ -84,8 +84,7 @@ struct Mark {
   const char* role;
   const char* words;  // in a tip, behind the name of the class
 };
-constexpr std::array kMarks = std::to_array<Mark>({{"sample", "sample"},
-                                                   {"query", "query"},
+constexpr std::array kMarks = std::to_array<Mark>({{"query", "query"},
                                                    {"query-wrong", "query, misclassified"},
                                                    {"support", "support"},
                                                    {"center", "center"}});
@@ -137,6 +136,8 @@ class PanelPoints {
       : panel_(panel), points_(points), colours_(std::move(colours)) {}
 
   void draw() {
+    for (const StudyRows& samples : points_.where("role", "sample").split_by({"class"}))
+      draw_samples(samples);
     for (const Mark& mark : kMarks) {
       const StudyRows of_role = points_.where("role", mark.role);
       for (std::size_t r = 0; r < of_role.size(); ++r) draw(of_role, r, mark);
@@ -159,6 +160,15 @@ class PanelPoints {
     return of_class < colours_.size() ? colours_[of_class] : of_class % 8;
   }
 
+  // Of base classes there are hundreds.
+  void draw_samples(const StudyRows& rows) {
+    std::vector<Point> points;
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      points.push_back({rows.number(r, "x"), rows.number(r, "y")});
+    panel_.dots(points, {.colour = colour_of(rows, 0)},
+                fmt::format("{} sample", rows.text(0, "class_name")), 4);
+  }
+
   void draw(const StudyRows& rows, std::size_t row, const Mark& mark) {
     const std::string_view role = mark.role;
     const Point at{rows.number(row, "x"), rows.number(row, "y")};
@@ -167,8 +177,6 @@ class PanelPoints {
     if (role == "center") {
       panel_.raw(fmt::format("<path class=\"cross\" d=\"M{:.1f} {:.1f}h10m-5 -5v10\"/>\n",
                              panel_.x(at.x) - 5, panel_.y(at.y)));
-    } else if (role == "sample") {
-      panel_.marker(at, {.colour = colour}, tip, false, 1.6);
     } else {
       if (role == "query-wrong")
         panel_.raw(fmt::format("<circle class=\"ring\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6.5\"/>\n",
@@ -181,16 +189,15 @@ class PanelPoints {
 
   void draw_names(const StudyRows& rows) {
     std::vector<Box> taken;
-    for (const char* role : {"support", "center"}) {
-      const StudyRows of_role = points_.where("role", role);
-      for (std::size_t r = 0; r < of_role.size(); ++r) {
-        const double x = panel_.x(of_role.number(r, "x"));
-        const double y = panel_.y(of_role.number(r, "y"));
-        taken.push_back({x - 5, y - 5, x + 5, y + 5});
-      }
+    for (std::size_t r = 0; r < points_.size(); ++r) {
+      const std::string role = points_.text(r, "role");
+      const double half = role == "support" || role == "center" ? 5 : 3;
+      const double x = panel_.x(points_.number(r, "x"));
+      const double y = panel_.y(points_.number(r, "y"));
+      taken.push_back({x - half, y - half, x + half, y + half});
     }
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      const std::string name = shortened(rows.text(r, "class_name"), 16);
+      const std::string name = class_label(rows.text(r, "class_name"), 16);
       const Point at{rows.number(r, "x"), rows.number(r, "y")};
       const double width = kBoldWider * text_width(name);
       const NamePlace& place = freest_place(panel_.x(at.x), panel_.y(at.y), width, taken);

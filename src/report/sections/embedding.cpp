@@ -34,6 +34,25 @@ const char* embedding_title(const std::string& panel) {
   return nullptr;
 }
 
+// Samples whose nearest neighbour in the plane is of their own class, in percent.
+double beside_own_class(const std::vector<Point>& points, const StudyRows& rows) {
+  std::vector<std::string> classes;
+  for (std::size_t r = 0; r < rows.size(); ++r) classes.push_back(rows.text(r, "class"));
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    std::size_t nearest = i;
+    double least = HUGE_VAL;
+    for (std::size_t j = 0; j < points.size(); ++j) {
+      const double apart = std::hypot(points[i].x - points[j].x, points[i].y - points[j].y);
+      if (j == i || apart >= least) continue;
+      least = apart;
+      nearest = j;
+    }
+    found += nearest != i && classes[nearest] == classes[i] ? 1U : 0U;
+  }
+  return 100 * static_cast<double>(found) / static_cast<double>(points.size());
+}
+
 struct ClassLabel {
   Point at;
   std::string words;
@@ -71,12 +90,15 @@ std::vector<Block> embedding_blocks(const RecordedStudy& study) {
     const std::vector<StudyRows> panels = rows.split_by({"panel"});
     Figure figure{
         .id = fmt::format("embedding-{}", ++number),
-        .title = fmt::format("The same {} classes of {}, seen through {} transformations (t-SNE)",
-                             classes.size(), rows.text(0, "store"), panels.size()),
+        .title = {},
         .panels = {},
-        .note = "Distances between far groups mean nothing in such a picture.",
+        .note =
+            "t-SNE of the same samples after each transformation; the percentage is of samples "
+            "whose nearest neighbour in the plane is of their class. Distances between far "
+            "groups mean nothing in such a picture.",
         .csv = rows.csv(),
         .made_by = provenance(study)};
+    std::vector<double> shares;
     for (const StudyRows& of_panel : panels) {
       std::vector<Point> all;
       for (std::size_t r = 0; r < of_panel.size(); ++r)
@@ -84,7 +106,10 @@ std::vector<Block> embedding_blocks(const RecordedStudy& study) {
       const auto [x, y] = square_axes(all);
       const std::string name = of_panel.text(0, "panel");
       const char* known = embedding_title(name);
-      const std::string title = known != nullptr ? known : shortened(name, 40);
+      const double percent = beside_own_class(all, of_panel);
+      shares.push_back(percent);
+      const std::string title =
+          fmt::format("{}: {:.0f} %", known != nullptr ? known : shortened(name, 32), percent);
       Panel panel(title, x, y,
                   {.width = 360, .height = 372, .left = 6, .right = 6, .top = 24, .bottom = 6});
       panel.rectangle({x.low, y.low}, {x.high, y.high}, "mat", "", "");
@@ -104,11 +129,15 @@ std::vector<Block> embedding_blocks(const RecordedStudy& study) {
         std::ranges::sort(ys);
         const Point middle{xs[xs.size() / 2], ys[ys.size() / 2]};
         panel.dots(points, series_of_class(c), classes[c], 5);
-        labels.push_back({middle, shortened(classes[c], 20), c});
+        labels.push_back({middle, class_label(classes[c], 20), c});
       }
       write_labels(panel, std::move(labels));
       figure.panels.push_back(panel.drawing(title));
     }
+    const auto [least, most] = std::ranges::minmax(shares);
+    figure.title = fmt::format(
+        "In the plane {:.0f} to {:.0f} % of the samples lie beside one of their class, {}", least,
+        most, rows.text(0, "store"));
     blocks.emplace_back(std::move(figure));
   }
   return blocks;

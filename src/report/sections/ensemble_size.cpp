@@ -64,9 +64,6 @@ Drawing size_panel(const SizeCurves& of) {
       y.push_back(of.chosen.number(*row, "novel") +
                   side * of.chosen.maybe(*row, "ci95").value_or(0));
   const std::string title = joined({of.method, shots_text(of.shots), of.store});
-  // Room below the curves for the label of the chosen size.
-  const auto [least, most] = std::ranges::minmax(y);
-  y.push_back(std::max(0.0, least - 0.07 * (most - least)));
   Panel panel(title, log_axis("members", x), accuracy_axis("accuracy, %", y),
               {.height = 290, .right = label_room(std::vector<std::string>{"guided, novel"})});
   const Series random{.colour = 4};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "report/plot.hpp"
 #include "report/sections/sections.hpp"
@@ -81,6 +82,77 @@ Drawing scatter(const StudyRows& members, const std::string& title, std::size_t 
   return panel.drawing(title + ", one point per member");
 }
 
+// A curve of accuracies with its intervals, where they were recorded.
+struct Curve {
+  std::vector<Point> points;
+  std::vector<Point> low;
+  std::vector<Point> high;
+};
+
+Curve accuracy_curve(const StudyRows& rows, const char* over, const std::string& split) {
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t r) { return rows.number(r, over); });
+  Curve curve;
+  for (const std::size_t r : order) {
+    const Point at{rows.number(r, over), rows.number(r, split)};
+    if (!(at.x > 0)) continue;
+    const double ci95 = rows.maybe(r, split + "_ci95").value_or(0);
+    curve.points.push_back(at);
+    curve.low.push_back({at.x, at.y - ci95});
+    curve.high.push_back({at.x, at.y + ci95});
+  }
+  return curve;
+}
+
+// Over b with the logarithm, over lambda without an offset.
+std::optional<Drawing> transformation_panel(const StudyRows& rows, bool over_b) {
+  const char* column = over_b ? "b" : "lambda";
+  const char* sign = over_b ? "b" : "λ";
+  const StudyRows shown = over_b ? rows.where("lambda", "0") : rows.where("b", "0");
+  const std::map<std::string, Curve> curves{{"novel", accuracy_curve(shown, column, "novel")},
+                                            {"val", accuracy_curve(shown, column, "val")}};
+  if (curves.at("val").points.size() < 2) return std::nullopt;
+  std::vector<double> x;
+  std::vector<double> y;
+  for (const auto& [split, curve] : curves)
+    for (const auto* points : {&curve.low, &curve.high})
+      for (const Point& point : *points) {
+        x.push_back(point.x);
+        y.push_back(point.y);
+      }
+  const std::string title =
+      joined({over_b ? "log (λ = 0), over b" : "b = 0, over λ", shots_text(rows.text(0, "shots"))});
+  Panel panel(title, over_b ? log_axis("b", x) : linear_axis("λ", x),
+              accuracy_axis("accuracy, %", y), {.right = 52});
+  std::vector<std::pair<double, std::string>> labels;
+  for (const auto& [split, curve] : curves) {
+    const bool is_val = split == "val";
+    Series style = kOurs;
+    style.dashed = is_val;
+    panel.band(curve.low, curve.high, kOurs);
+    panel.line(curve.points, style);
+    for (std::size_t i = 0; i < curve.points.size(); ++i)
+      panel.marker(
+          curve.points[i], kOurs,
+          fmt::format("{} {:g}: {} {}", sign, curve.points[i].x, split,
+                      estimate_text(curve.points[i].y, curve.high[i].y - curve.points[i].y)),
+          is_val, 3);
+    labels.emplace_back(curve.points.back().y, split);
+  }
+  panel.end_labels(labels, {kOurs, kOurs});
+  return panel.drawing(title);
+}
+
+Statement best_transformation(const StudyRows& rows) {
+  std::size_t best = 0;
+  for (std::size_t r = 1; r < rows.size(); ++r)
+    if (rows.number(r, "val") > rows.number(best, "val")) best = r;
+  const std::string lambda = rows.text(best, "lambda");
+  return {lambda == "0" ? "the log with b = " + rows.text(best, "b") : "power λ = " + lambda,
+          joined({"at", shots_text(rows.text(best, "shots"))}, " ")};
+}
+
 }  // namespace
 
 std::vector<Block> member_blocks(const RecordedStudy& study) {
@@ -139,61 +211,20 @@ std::vector<Block> transformation_blocks(const RecordedStudy& study) {
     Figure figure{.id = fmt::format("transformations-{}", i + 1),
                   .title = {},
                   .panels = {},
-                  .note = "Solid: novel classes. Dashed: val, on which transformations are chosen.",
+                  .note =
+                      "Solid: novel classes. Dashed: val, on which transformations are chosen. "
+                      "Bands are 95% intervals.",
                   .csv = stores[i].csv(),
                   .made_by = provenance(study)};
-    std::vector<std::string> messages;
+    std::vector<Statement> choices;
     for (const StudyRows& rows : stores[i].split_by({"shots"})) {
-      std::size_t best = 0;
-      for (std::size_t r = 1; r < rows.size(); ++r)
-        if (rows.number(r, "val") > rows.number(best, "val")) best = r;
-      messages.push_back(
-          joined({fmt::format("λ = {}, b = {}", rows.text(best, "lambda"), rows.text(best, "b")),
-                  shots_text(rows.text(best, "shots"))},
-                 " at "));
-      // Curves over b with the logarithm, over lambda without an offset.
-      for (const bool over_b : {true, false}) {
-        const StudyRows curve = over_b ? rows.where("lambda", "0") : rows.where("b", "0");
-        const char* column = over_b ? "b" : "lambda";
-        std::vector<Point> novel;
-        std::vector<Point> val;
-        std::vector<double> x;
-        std::vector<double> y;
-        for (std::size_t r = 0; r < curve.size(); ++r) {
-          const double at = curve.number(r, column);
-          if (over_b && at <= 0) continue;
-          x.push_back(at);
-          novel.push_back({at, curve.number(r, "novel")});
-          val.push_back({at, curve.number(r, "val")});
-          y.push_back(novel.back().y);
-          y.push_back(val.back().y);
-        }
-        if (novel.size() < 2) continue;
-        std::ranges::sort(novel, {}, &Point::x);
-        std::ranges::sort(val, {}, &Point::x);
-        const std::string title = joined(
-            {over_b ? "log (λ = 0), over b" : "b = 0, over λ", shots_text(rows.text(0, "shots"))});
-        Panel panel(title, over_b ? log_axis("b", x) : linear_axis("λ", x),
-                    accuracy_axis("accuracy, %", y), {.right = 52});
-        Series dashed = kOurs;
-        dashed.dashed = true;
-        panel.line(val, dashed);
-        panel.line(novel, kOurs);
-        for (const Point& point : val)
-          panel.marker(point, kOurs,
-                       fmt::format("{} {:g}: val {:.2f} %", over_b ? "b" : "λ", point.x, point.y),
-                       true, 3);
-        for (const Point& point : novel)
-          panel.marker(point, kOurs,
-                       fmt::format("{} {:g}: novel {:.2f} %", over_b ? "b" : "λ", point.x, point.y),
-                       false, 3);
-        panel.end_labels({{novel.back().y, "novel"}, {val.back().y, "val"}}, {kOurs, kOurs});
-        figure.panels.push_back(panel.drawing(title));
-      }
+      choices.push_back(best_transformation(rows));
+      for (const bool over_b : {true, false})
+        if (const auto drawn = transformation_panel(rows, over_b)) figure.panels.push_back(*drawn);
     }
     if (figure.panels.empty()) continue;
-    figure.title = joined(
-        {"Best on val: " + listed(messages), stores.size() > 1 ? stores[i].text(0, "store") : ""});
+    figure.title = joined({"On val " + told(choices, "is best"),
+                           stores.size() > 1 ? stores[i].text(0, "store") : ""});
     blocks.emplace_back(std::move(figure));
   }
   return blocks;

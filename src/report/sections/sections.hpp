@@ -62,6 +62,8 @@ struct Statement {
 };
 [[nodiscard]] std::string told(const std::vector<Statement>& statements, const std::string& verb);
 [[nodiscard]] std::size_t as_count(double value);
+// The name of a class as a label of a figure: without the number that some data sets put before it.
+[[nodiscard]] std::string class_label(const std::string& name, std::size_t most_characters);
 // Rows of a study's table, its columns as they are.
 [[nodiscard]] ReportTable plain_table(const StudyRows& rows, const std::string& id);
 // The same for each store, with a rule wherever one of these columns changes.

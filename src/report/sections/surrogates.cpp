@@ -56,22 +56,23 @@ Drawing heat_map(const StudyRows& rows, const Grid& grid, const char* split, dou
   x.ticks = ticks(grid.neighbours, 12);
   y.ticks = ticks(grid.betas, 10);
   Panel panel(title, x, y, {.height = 310, .right = 8});
+  std::vector<HeatCell> cells;
   std::map<double, std::size_t> chosen;  // for each R the row with the best beta on val
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const double column = place(grid.neighbours, rows.number(r, "R"));
     const double row = place(grid.betas, rows.number(r, "beta"));
     const double value = rows.number(r, split);
-    panel.rectangle(
-        {column, row}, {column + 1, row + 1}, "hm",
-        fmt::format(" fill=\"{}\"", viridis(high > low ? (value - low) / (high - low) : 0.5)),
-        fmt::format("R {}, β {}: {} {:.2f} %", rows.text(r, "R"), rows.text(r, "beta"), split,
-                    value));
+    cells.push_back(
+        {{column, row}, {column + 1, row + 1}, high > low ? (value - low) / (high - low) : 0.5});
     const auto [known, is_new] = chosen.emplace(column, r);
     if (!is_new && rows.number(r, "val") > rows.number(known->second, "val")) known->second = r;
   }
+  panel.heat_map(cells, fmt::format("R {{R}}, β {{beta}}: {0} {{{0}}} %", split));
   for (const auto& [column, r] : chosen) {
     const double row = place(grid.betas, rows.number(r, "beta"));
-    panel.rectangle({column, row}, {column + 1, row + 1}, r == grid.best ? "pick best" : "pick", "",
+    const bool is_best = r == grid.best;
+    panel.rectangle({column, row}, {column + 1, row + 1}, is_best ? "under best" : "under", "", "");
+    panel.rectangle({column, row}, {column + 1, row + 1}, is_best ? "pick best" : "pick", "",
                     fmt::format("R {}: β {} is best on val; {} {:.2f} %", rows.text(r, "R"),
                                 rows.text(r, "beta"), split, rows.number(r, split)));
   }
@@ -203,7 +204,7 @@ std::vector<Block> surrogate_pattern_blocks(const RecordedStudy& study) {
     const std::vector<std::string> classes = rows.distinct("class");
     for (std::size_t c = 0; c < classes.size(); ++c) {
       const StudyRows of_class = rows.where("class", classes[c]);
-      Panel panel(shortened(classes[c], 40),
+      Panel panel(class_label(classes[c], 40),
                   linear_axis("base class, as in the store", ends, {.low = 0.0}),
                   linear_axis("distance", distances), {.height = 200});
       // A row of the table is one point; a line ends where its base classes begin again.

@@ -14,6 +14,7 @@ constexpr double kPaperEpisodes = 2000;
 // Seconds of one member for as many episodes as the paper's: what can be compared, whatever the
 // number of views a store has.
 struct Timing {
+  std::string method;
   std::string label;
   std::size_t members = 1;
   double seconds = 0;
@@ -28,7 +29,7 @@ struct Timing {
 };
 
 Timing timing(const StudyRows& rows, std::size_t row) {
-  Timing one{.label = rows.text(row, "method")};
+  Timing one{.method = rows.text(row, "method"), .label = rows.text(row, "method")};
   one.members = std::max<std::size_t>(1, as_count(rows.maybe(row, "members").value_or(1)));
   one.seconds = rows.number(row, "seconds");
   one.per_member = one.seconds / static_cast<double>(one.members) * kPaperEpisodes /
@@ -125,7 +126,7 @@ std::string time_sentence(const std::vector<Timing>& timings) {
   for (const Timing& one : timings)
     if (one.paper_minutes && (largest == nullptr || one.members > largest->members)) largest = &one;
   if (largest == nullptr) return "What each method costs";
-  return fmt::format("{}: {} per member here, {} in the paper", largest->label,
+  return fmt::format("A member of {} takes {} here, {} in the paper", largest->method,
                      duration_text(largest->per_member),
                      duration_text(*largest->paper_per_member()));
 }
