@@ -45,7 +45,6 @@ std::vector<std::shared_ptr<const Space>> next_spaces(std::span<const Group> gro
   return cache.spaces(members, threads);
 }
 
-// Streams groups whose views all have `dim` dimensions.
 template <class Real>
 void stream_lanes(const EpisodeSetting& setting, std::size_t dim, std::span<const Group> groups,
                   EpisodeRange range, const LaneVisitor<Real>& visit, const Progress& progress) {
@@ -68,7 +67,33 @@ void stream_lanes(const EpisodeSetting& setting, std::size_t dim, std::span<cons
   }
 }
 
-// Calls stream_lanes with the visitor that make_visitor.operator()<Real>() makes.
+// Episodes in batches whose rows need a bounded amount of memory, or a single episode.
+std::vector<EpisodeRange> row_batches(const EpisodeSetting& setting, EpisodeRange range,
+                                      std::size_t bytes_of_row) {
+  const EpisodeShape& shape = setting.episodes.shape();
+  const std::size_t rows = setting.largest_rows_bytes / bytes_of_row;
+  const std::size_t batch =
+      rows >= setting.store.split(setting.split).samples
+          ? range.end - range.begin
+          : std::max<std::size_t>(1, rows / (shape.total_support() + shape.total_queries()));
+  std::vector<EpisodeRange> batches;
+  for (std::size_t begin = range.begin; begin < range.end; begin += batch)
+    batches.push_back({begin, std::min(range.end, begin + batch)});
+  return batches;
+}
+
+// Streams groups whose views all have `dim` dimensions, a batch of episodes after the other.
+template <class Real>
+void stream_batches(const EpisodeSetting& setting, std::size_t dim, std::span<const Group> groups,
+                    EpisodeRange range, const LaneVisitor<Real>& visit, const Progress& progress) {
+  const auto batches =
+      row_batches(setting, range, Stream<Real>::bytes_of_row(setting.store, dim, groups));
+  for (std::size_t i = 0; i < batches.size(); ++i)
+    stream_lanes<Real>(setting, dim, groups, batches[i], visit,
+                       part_of(progress, i, batches.size()));
+}
+
+// Calls stream_batches with the visitor that make_visitor.operator()<Real>() makes.
 template <class MakeVisitor>
 void stream(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,
             const MakeVisitor& make_visitor, const Progress& progress) {
@@ -89,11 +114,11 @@ void stream(const EpisodeSetting& setting, const Pool& members, EpisodeRange ran
                  static_cast<double>(groups.size()));
     };
     if (dim < kFloatDim)
-      stream_lanes<double>(setting, dim, run, range, make_visitor.template operator()<double>(),
-                           report);
+      stream_batches<double>(setting, dim, run, range, make_visitor.template operator()<double>(),
+                             report);
     else
-      stream_lanes<float>(setting, dim, run, range, make_visitor.template operator()<float>(),
-                          report);
+      stream_batches<float>(setting, dim, run, range, make_visitor.template operator()<float>(),
+                            report);
     begin = end;
   }
 }

@@ -27,6 +27,7 @@ struct EpisodeSetting {
   unsigned threads = 1;
   SpaceCache* spaces = nullptr;  // of this store, kept from one measurement to the next
   std::size_t largest_field_bytes = std::size_t{1} << 30U;  // more episodes go in batches
+  std::size_t largest_rows_bytes = std::size_t{1} << 30U;   // the same of what is kept of rows
   EnsembleDevice* device = nullptr;  // on which members are added up; nullptr: the CPU
 };
 
@@ -41,10 +42,11 @@ struct EpisodeRange {
 using MemberVisitor =
     std::function<void(std::size_t member, std::size_t episode, std::span<const double> terms)>;
 
-// Streams members over episodes, member by member: a split is transformed once for each run of
-// members that share view and transformation, and all episodes are served from it. Memory is one
-// transformed view, whatever the number of members. Rows of fewer than 64 dimensions are kept in
-// double, where one rounding can matter; longer ones in float32.
+// Streams members over episodes, member by member: the rows that episodes draw are transformed once
+// for each run of members that share view and transformation, and all episodes are served from
+// them. Memory is that of these rows in one view, whatever the number of members. Other rows are
+// not looked at, but for a few that say where the middle of the split is. Rows of fewer than 64
+// dimensions are kept in double, where one rounding can matter; longer ones in float32.
 void stream_members(const EpisodeSetting& setting, const Pool& members, EpisodeRange range,
                     const MemberVisitor& visit, const Progress& progress = {});
 

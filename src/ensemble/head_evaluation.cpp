@@ -10,6 +10,7 @@
 #include "core/names.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
+#include "ensemble/drawn_rows.hpp"
 #include "ensemble/influence_field.hpp"
 #include "heads/base_statistics.hpp"
 #include "heads/calibrated.hpp"
@@ -46,10 +47,11 @@ struct Worker {
   std::vector<double> scores;
 };
 
+// `episodes`: those of the setting, with places among `rows` in the place of rows.
 template <class MakeHead>
-std::vector<double> evaluate_with(const EpisodeSetting& setting, const PreparedView& rows,
-                                  const MakeHead& make_head, const ScoreSink& sink,
-                                  const Progress& progress) {
+std::vector<double> evaluate_with(const EpisodeSetting& setting, const EpisodeList& episodes,
+                                  const PreparedView& rows, const MakeHead& make_head,
+                                  const ScoreSink& sink, const Progress& progress) {
   using H = decltype(make_head());
   const EpisodeShape& shape = setting.episodes.shape();
   std::vector<std::unique_ptr<Worker<H>>> workers;
@@ -57,12 +59,12 @@ std::vector<double> evaluate_with(const EpisodeSetting& setting, const PreparedV
     workers.push_back(std::make_unique<Worker<H>>(make_head(), shape, rows.dim()));
 
   const auto run_episode = [&](std::size_t e, Worker<H>& worker) {
-    const Episode episode = setting.episodes[e];
+    const Episode episode = episodes[e];
     rows.gather(episode.support, worker.support);
     worker.head.fit({.rows = worker.support.view(),
                      .ways = shape.ways,
                      .shots = shape.shots,
-                     .stream = static_cast<std::uint32_t>(setting.episodes.number(e))});
+                     .stream = static_cast<std::uint32_t>(episodes.number(e))});
     for (std::size_t q = 0; q < episode.query.size(); ++q) {
       worker.head.influence(rows.row(episode.query[q], worker.query.row(0)),
                             std::span(worker.scores).subspan(q * shape.ways, shape.ways));
@@ -183,10 +185,12 @@ std::vector<double> evaluate_head(const EpisodeSetting& setting,
   std::vector<double> mean;
   if (configuration.method == Method::simpleshot && needs_base(configuration))
     mean = base_mean(setting.store, configuration.view, setting.threads);
+  const DrawnRows drawn(setting, {0, setting.episodes.size()});
   const PreparedView rows(setting.store, setting.split, configuration.view,
-                          preparation_of(configuration, std::move(mean)), setting.threads);
+                          preparation_of(configuration, std::move(mean)), setting.threads,
+                          PreparedView::kMostKeptBytes, &drawn.rows());
   const auto with = [&](const auto& make_head) {
-    return evaluate_with(setting, rows, make_head, scores, progress);
+    return evaluate_with(setting, drawn.episodes(), rows, make_head, scores, progress);
   };
   switch (configuration.method) {
     case Method::power_lr:

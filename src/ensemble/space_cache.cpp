@@ -11,7 +11,7 @@ namespace {
 
 std::shared_ptr<const Space> fitted(const FeatureStore& store, const Member& member) {
   const std::size_t dim = store.dim(member.view);
-  LoadedView view(store, dim, 1);
+  LoadedView view = LoadedView::mapped(store, 1);
   view.load("base", member.view);
   const RowTransformer transformer(view, member.transform, std::vector<float>(dim));
   std::vector<double> scratch(padded(dim));

@@ -13,7 +13,27 @@ namespace {
 constexpr std::size_t kRowGrain = 128;
 constexpr std::size_t kEpisodeGrain = 8;
 
+bool needs_base_distances(std::span<const Group> groups) {
+  return std::ranges::any_of(groups, [](const Group& group) {
+    return std::ranges::any_of(group.members,
+                               [](const Member& m) { return m.geometry.needs_base_distances(); });
+  });
+}
+
 }  // namespace
+
+template <class Real>
+std::size_t Stream<Real>::bytes_of_row(const FeatureStore& store, std::size_t dim,
+                                       std::span<const Group> groups) {
+  const bool has_space = std::ranges::any_of(
+      groups, [](const Group& group) { return group.members.front().geometry.has_space(); });
+  const std::size_t bases =
+      needs_base_distances(groups) ? padded(store.split("base").classes.size()) : 0;
+  const std::size_t elements = dim * sizeof(float);  // as they are in the store
+  const std::size_t reals =
+      std::min(padded(dim), kernels::kQuickLength) + (has_space ? padded(dim) : 0) + 2 * bases;
+  return elements + reals * sizeof(Real);
+}
 
 template <class Real>
 Stream<Real>::Stream(const EpisodeSetting& setting, std::size_t dim, EpisodeRange range,
@@ -22,16 +42,14 @@ Stream<Real>::Stream(const EpisodeSetting& setting, std::size_t dim, EpisodeRang
       dim_(dim),
       range_(range),
       visit_(visit),
-      labels_(setting.store.labels(setting.split)),
-      pass_(labels_.size(), dim, labels_, setting.episodes, range, setting.threads),
-      view_(setting.store, pass_.block_columns(), setting.threads),
-      base_view_(setting.store, dim, setting.threads) {
+      drawn_(setting, range),
+      labels_(drawn_.labels()),
+      pass_(labels_.size(), dim, labels_, drawn_.episodes(), {0, range.end - range.begin},
+            setting.threads),
+      view_(setting.store, pass_.block_columns(), setting.threads, &drawn_.rows()),
+      base_view_(LoadedView::mapped(setting.store, setting.threads)) {
   std::size_t bases = 0;
-  const auto needs_base = [](const Group& group) {
-    return std::ranges::any_of(group.members,
-                               [](const Member& m) { return m.geometry.needs_base_distances(); });
-  };
-  if (std::ranges::any_of(groups, needs_base)) {
+  if (needs_base_distances(groups)) {
     base_rows_ = base_classes(setting.store);
     bases = base_rows_.size();
     base_.prototypes = Matrix<Real>(bases, dim);
@@ -170,7 +188,7 @@ Real Stream<Real>::plain_distance(const Real* a, const Real* b) const {
 template <class Real>
 void Stream<Real>::run_episode(const Group& group, const GroupKinds& kinds,
                                const Points<Real>& points, std::size_t e, Worker& worker) {
-  const Episode episode = setting_.episodes[range_.begin + e];
+  const Episode episode = drawn_.episodes()[e];
   measure_episode(episode, points, e, worker);
   CenterDistances<Real> centers;
   QueryDistances<Real> queries{.to_centers = worker.distances.view(), .to_base = {}};

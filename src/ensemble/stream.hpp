@@ -11,6 +11,7 @@
 
 #include "core/matrix.hpp"
 #include "distance_pass.hpp"
+#include "drawn_rows.hpp"
 #include "ensemble/engine.hpp"
 #include "features/transformed_rows.hpp"
 #include "points.hpp"
@@ -36,6 +37,10 @@ class Stream {
   // For members whose views have `dim` dimensions.
   Stream(const EpisodeSetting& setting, std::size_t dim, EpisodeRange range,
          const LaneVisitor<Real>& visit, std::span<const Group> groups);
+
+  // What a row that is drawn needs, at most.
+  [[nodiscard]] static std::size_t bytes_of_row(const FeatureStore& store, std::size_t dim,
+                                                std::span<const Group> groups);
 
   // `space`: that of the members; nullptr where they have none of their own.
   void run(const Group& group, const Space* space, const Progress& progress);
@@ -135,6 +140,7 @@ class Stream {
   std::size_t dim_;
   EpisodeRange range_;
   const LaneVisitor<Real>& visit_;
+  DrawnRows drawn_;  // nothing is known of other rows; a sample is one of these
   std::vector<std::size_t> labels_;
   DistancePass<Real> pass_;
   LoadedView view_;

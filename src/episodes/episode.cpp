@@ -92,6 +92,12 @@ EpisodeList EpisodeList::part(std::size_t begin, std::size_t end) const {
   return some;
 }
 
+EpisodeList EpisodeList::replaced(const std::function<SampleIndex(SampleIndex)>& other) const {
+  EpisodeList all = *this;
+  std::ranges::transform(all.rows_, all.rows_.begin(), other);
+  return all;
+}
+
 void EpisodeList::append_way(std::span<const SampleIndex> support_then_query) {
   const auto shots = static_cast<std::ptrdiff_t>(shape_.shots);
   const auto begin = support_then_query.begin();

@@ -14,7 +14,7 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "features/npy.hpp"
-#include "features/transformed_rows.hpp"
+#include "features/row_reader.hpp"
 #include "formats/half.hpp"
 
 namespace deepvoro {
@@ -340,7 +340,7 @@ std::vector<std::vector<std::size_t>> FeatureStore::rows_by_class(const std::str
 FeatureRows FeatureStore::features(const std::string& split, const std::string& view) const {
   const std::size_t samples = this->split(split).samples;
   const std::size_t dim = this->dim(view);
-  if (is_mean_view(view)) return mean_features(split, network_of(view));
+  if (is_mean_view(view)) return mean_features(split, view);
   const std::vector<std::filesystem::path> files = view_files(split, view);
   if (parts_.empty()) return {files.front(), samples, dim};
   std::vector<FeatureRows> rows;
@@ -355,21 +355,13 @@ FeatureRows FeatureStore::features(const std::string& split, const std::string& 
   return rows.size() == 1 ? rows.front() : FeatureRows(std::move(rows));
 }
 
-FeatureRows FeatureStore::mean_features(const std::string& split, std::string_view network) const {
+FeatureRows FeatureStore::mean_features(const std::string& split, const std::string& view) const {
   const std::size_t samples = this->split(split).samples;
-  std::vector<FeatureRows> views;
-  for (const std::string& view : views_of(network)) views.push_back(features(split, view));
-  const std::size_t dim = views.front().dim();
+  RowReader reader(*this, split, view);
+  const std::size_t dim = reader.dim();
   std::vector<float> means(samples * dim);
-  std::vector<double> scratch(padded(dim));
-  std::vector<double> sum(dim);
-  for (std::size_t row = 0; row < samples; ++row) {
-    std::ranges::fill(sum, 0.0);
-    for (const FeatureRows& view : views)
-      add_unit_row(view.element(), view.row(row), dim, scratch.data(), sum.data());
-    std::ranges::transform(sum, means.begin() + static_cast<std::ptrdiff_t>(row * dim),
-                           [](double value) { return static_cast<float>(value); });
-  }
+  for (std::size_t row = 0; row < samples; ++row)
+    std::memcpy(means.data() + row * dim, reader.row(row), dim * sizeof(float));
   return {std::move(means), samples, dim};
 }
 

@@ -111,56 +111,85 @@ std::vector<Transform> eight_transforms(double b0) {
   return transforms;
 }
 
+LoadedView LoadedView::mapped(const FeatureStore& store, unsigned threads) {
+  return {store, 0, threads};
+}
+
 void LoadedView::load(const std::string& split, const std::string& view) {
-  const FeatureRows source = store_.features(split, view);
   file_ = is_mean_view(view)
               ? fmt::format("{}: split {}, {} of all views", store_.folder().string(), split, view)
               : store_.view_place(split, view);
-  dim_ = source.dim();
-  element_ = source.element();
-  norms_.resize(source.rows());
-  const std::size_t item = element_size(element_);
-  const std::size_t bytes = source.rows() * dim() * item;
-  if (blocks_.cols() < bytes) blocks_ = Matrix<std::byte>(1, bytes);
+  dim_ = store_.dim(view);
+  norms_.resize(some_ ? some_->size() : store_.split(split).samples);
+  if (block_columns_ > 0) return copy(RowReader(store_, split, view));
+  mapped_ = store_.features(split, view);
+  element_ = mapped_->element();
   parallel_for(threads_, rows(), kRowGrain, [&](std::size_t begin, std::size_t end, unsigned) {
     std::vector<double> wide(padded(dim()));
-    for (std::size_t row = begin; row < end; ++row) {
-      norms_[row] = widen(element_, source.row(row), dim(), wide.data());
-      // Squares of float32 values cannot overflow a double: the norm is finite just when the row
-      // is.
-      if (!std::isfinite(norms_[row])) refuse_infinite(file_, row, {wide.data(), dim()});
-      for (std::size_t column = 0; column < dim(); column += block_columns_) {
-        const Run to = run(row, column);
-        // The memory is ours: run() only promises others not to write.
-        std::memcpy(const_cast<std::byte*>(to.data), source.row(row) + column * item,
-                    to.count * item);
-      }
-    }
+    for (std::size_t row = begin; row < end; ++row) measure(row, mapped_->row(row), wide);
   });
 }
 
+void LoadedView::measure(std::size_t row, const std::byte* elements, std::vector<double>& wide) {
+  norms_[row] = widen(element_, elements, dim(), wide.data());
+  // Squares of float32 values cannot overflow a double: the norm is finite just when the row is.
+  if (!std::isfinite(norms_[row]))
+    refuse_infinite(file_, row_in_split(row), std::span(wide).first(dim()));
+}
+
+void LoadedView::copy(const RowReader& reader) {
+  element_ = reader.element();
+  const std::size_t item = element_size(element_);
+  const std::size_t bytes = rows() * dim() * item;
+  if (blocks_.cols() < bytes) blocks_ = Matrix<std::byte>(1, bytes);
+  std::vector<RowReader> readers(threads_, reader);
+  parallel_for(
+      threads_, rows(), kRowGrain, [&](std::size_t begin, std::size_t end, unsigned worker) {
+        std::vector<double> wide(padded(dim()));
+        for (std::size_t row = begin; row < end; ++row) {
+          const std::byte* elements = readers[worker].row(row_in_split(row));
+          measure(row, elements, wide);
+          for (std::size_t column = 0; column < dim(); column += block_columns_) {
+            const Run to = run(row, column);
+            // The memory is ours: run() only promises others not to write.
+            std::memcpy(const_cast<std::byte*>(to.data), elements + column * item, to.count * item);
+          }
+        }
+      });
+}
+
 LoadedView::Run LoadedView::run(std::size_t row, std::size_t column) const {
+  if (mapped_) return {mapped_->row(row) + column * element_size(element_), dim() - column};
   const std::size_t block_begin = column / block_columns_ * block_columns_;
   const std::size_t width = std::min(block_columns_, dim() - block_begin);
   const std::size_t offset = block_begin * rows() + row * width + (column - block_begin);
   return {blocks_.row(0) + offset * element_size(element_), width - (column - block_begin)};
 }
 
-std::vector<float> center_of(const LoadedView& view, const Transform& transform) {
+std::vector<std::uint32_t> rows_for_center(std::size_t rows_of_split) {
   constexpr std::size_t most_samples = 16;
+  const std::size_t samples = std::min(most_samples, rows_of_split);
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < samples; ++i)
+    rows.push_back(static_cast<std::uint32_t>(i * rows_of_split / samples));
+  return rows;
+}
+
+std::vector<float> center_of(const LoadedView& view, const Transform& transform) {
   const std::size_t dim = view.dim();
-  const std::size_t samples = std::min(most_samples, view.rows());
+  const std::vector<std::uint32_t> rows = rows_for_center(view.rows_of_split());
   const RowTransformer transformer(view, transform, std::vector<float>(dim));
   std::vector<double> scratch(padded(dim));
   std::vector<float> row(padded(dim));
   std::vector<double> sum(dim);
-  for (std::size_t i = 0; i < samples; ++i) {
-    transformer.columns(i * view.rows() / samples, 0, padded(dim), scratch.data(), row.data());
+  for (const std::uint32_t of_split : rows) {
+    transformer.columns(view.place(of_split), 0, padded(dim), scratch.data(), row.data());
     for (std::size_t c = 0; c < dim; ++c) sum[c] += static_cast<double>(row[c]);
   }
   std::vector<float> center(dim);
   for (std::size_t c = 0; c < dim; ++c)
-    center[c] = static_cast<float>(sum[c] / static_cast<double>(std::max<std::size_t>(samples, 1)));
+    center[c] =
+        static_cast<float>(sum[c] / static_cast<double>(std::max<std::size_t>(rows.size(), 1)));
   return center;
 }
 
@@ -241,9 +270,10 @@ void RowTransformer::columns(std::size_t row, std::size_t begin, std::size_t cou
     if (status != RowStatus::ok) {
       const auto complaint =
           plan_.explain(view_.element(), run.data, run.count, view_.norm(row), scratch);
-      throw data_error(fmt::format("{}: row {}, column {}: {}", view_.file(), row,
-                                   column + complaint.column, complaint.what),
-                       complaint.code);
+      throw data_error(
+          fmt::format("{}: row {}, column {}: {}", view_.file(), view_.row_in_split(row),
+                      column + complaint.column, complaint.what),
+          complaint.code);
     }
     column += run.count;
   }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,22 +12,39 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/features/store.hpp"
 #include "deepvoro/features/transform.hpp"
+#include "features/row_reader.hpp"
+#include "features/row_set.hpp"
 #include "kernels/kernels.hpp"
 
 namespace deepvoro {
 
-// One view of a split, read once for all its transformations: its elements as they are in the
-// store, but laid out a block of columns after the other (the last one may be narrower), and the
-// norm of every row. Reading throws a data error that names the first row with NaN or infinity.
+// One view of a split, read once for all its transformations: all rows, or some of them, and the
+// norm of each. Reading throws a data error that names the first of these rows with NaN or
+// infinity.
 class LoadedView {
  public:
-  LoadedView(const FeatureStore& store, std::size_t block_columns, unsigned threads)
-      : store_(store), block_columns_(block_columns), threads_(threads) {}
+  // The elements are copied as they are in the store, but laid out a block of columns after the
+  // other (the last one may be narrower). `some`: the rows that are wanted; nullptr: all. It must
+  // outlive the view.
+  LoadedView(const FeatureStore& store, std::size_t block_columns, unsigned threads,
+             const RowSet* some = nullptr)
+      : store_(store), block_columns_(block_columns), threads_(threads), some_(some) {}
+  // All rows, as they are mapped: for those who look at each of them few times, in any number.
+  [[nodiscard]] static LoadedView mapped(const FeatureStore& store, unsigned threads);
 
   // Reads a view in the place of the one before, into the same memory.
   void load(const std::string& split, const std::string& view);
 
   [[nodiscard]] std::size_t rows() const { return norms_.size(); }
+  // Also those that are not wanted.
+  [[nodiscard]] std::size_t rows_of_split() const { return some_ ? some_->all() : rows(); }
+  [[nodiscard]] std::size_t row_in_split(std::size_t row) const {
+    return some_ ? some_->rows()[row] : row;
+  }
+  // Where a row of the split is, which is one of those wanted.
+  [[nodiscard]] std::size_t place(std::size_t row_in_split) const {
+    return some_ ? some_->place(row_in_split) : row_in_split;
+  }
   [[nodiscard]] std::size_t dim() const { return dim_; }
   [[nodiscard]] ElementType element() const { return element_; }
   [[nodiscard]] double norm(std::size_t row) const { return norms_[row]; }
@@ -39,15 +58,23 @@ class LoadedView {
   [[nodiscard]] Run run(std::size_t row, std::size_t column) const;
 
  private:
+  void measure(std::size_t row, const std::byte* elements, std::vector<double>& wide);
+  void copy(const RowReader& reader);
+
   const FeatureStore& store_;
-  std::size_t block_columns_;
+  std::size_t block_columns_;  // 0: mapped
   unsigned threads_;
+  const RowSet* some_;
   std::string file_;
   std::size_t dim_ = 0;
   ElementType element_ = ElementType::float32;
   std::vector<double> norms_;
   Matrix<std::byte> blocks_;
+  std::optional<FeatureRows> mapped_;
 };
+
+// The rows that center_of() looks at, in a split of so many.
+[[nodiscard]] std::vector<std::uint32_t> rows_for_center(std::size_t rows_of_split);
 
 // A point near the middle of a transformed view. Rows are kept less this point: this does not
 // affect distances, but with the common part gone neither rounding nor cancellation shows.

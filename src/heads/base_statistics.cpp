@@ -7,7 +7,7 @@
 
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
-#include "heads/preparation.hpp"
+#include "features/transformed_rows.hpp"
 
 namespace deepvoro {
 namespace {
@@ -22,11 +22,31 @@ void check_covariances(const std::vector<std::vector<std::size_t>>& rows,
                       store.folder().string(), store.split("base").classes[c], rows[c].size()));
 }
 
+// The rows of the split base in one view, widened when they are asked for.
+class WidenedBase {
+ public:
+  WidenedBase(const FeatureStore& store, const std::string& view, unsigned threads)
+      : view_(LoadedView::mapped(store, threads)) {
+    view_.load("base", view);
+  }
+
+  [[nodiscard]] std::size_t rows() const { return view_.rows(); }
+  [[nodiscard]] std::size_t dim() const { return view_.dim(); }
+  // `scratch` has padded(dim) elements.
+  [[nodiscard]] const double* row(std::size_t index, double* scratch) const {
+    widen(view_.element(), view_.run(index, 0).data, dim(), scratch);
+    return scratch;
+  }
+
+ private:
+  LoadedView view_;
+};
+
 }  // namespace
 
 std::vector<double> base_mean(const FeatureStore& store, const std::string& view,
                               unsigned threads) {
-  const PreparedView rows(store, "base", view, {}, threads);
+  const WidenedBase rows(store, view, threads);
   std::vector<double> scratch(padded(rows.dim()));
   std::vector<double> mean(rows.dim());
   for (std::size_t r = 0; r < rows.rows(); ++r) {
@@ -41,7 +61,7 @@ BaseStatistics::BaseStatistics(const FeatureStore& store, const std::string& vie
                                unsigned threads) {
   const auto rows_of = store.rows_by_class("base");
   check_covariances(rows_of, store);
-  const PreparedView rows(store, "base", view, {}, threads);
+  const WidenedBase rows(store, view, threads);
   means_ = Matrix<double>(rows_of.size(), rows.dim());
   deviations_ = Matrix<float>(rows.rows(), rows.dim());
   begin_.push_back(0);

@@ -56,8 +56,8 @@ Error refused_row(const Preparation& preparation, const std::string& where,
 
 PreparedView::PreparedView(const FeatureStore& store, const std::string& split,
                            const std::string& view, Preparation preparation, unsigned threads,
-                           std::size_t most_kept_bytes)
-    : view_(store, store.dim(view), threads), preparation_(std::move(preparation)) {
+                           std::size_t most_kept_bytes, const RowSet* some)
+    : view_(store, store.dim(view), threads, some), preparation_(std::move(preparation)) {
   view_.load(split, view);
   if (rows() <= most_kept_bytes / (padded(dim()) * sizeof(double)))
     kept_ = Matrix<double>(rows(), dim());
@@ -79,7 +79,9 @@ void PreparedView::prepare(std::size_t index, double* out) const {
   widen(view_.element(), elements, dim(), out);
   if (prepare_row(preparation_, view_.norm(index), dim(), out) == kernels::RowStatus::ok) return;
   widen(view_.element(), elements, dim(), out);
-  throw refused_row(preparation_, fmt::format("{}: row {}", view_.file(), index), {out, dim()});
+  throw refused_row(preparation_,
+                    fmt::format("{}: row {}", view_.file(), view_.row_in_split(index)),
+                    {out, dim()});
 }
 
 void PreparedView::gather(std::span<const std::uint32_t> rows, Matrix<double>& out) const {

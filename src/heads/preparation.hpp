@@ -32,16 +32,19 @@ struct Preparation {
 [[nodiscard]] Error refused_row(const Preparation& preparation, const std::string& where,
                                 std::span<const double> values);
 
-// One view of a split with its rows prepared, in double. The constructor reads all rows and throws
-// a data error that names the first one that cannot be prepared. Prepared rows are kept unless they
-// need too much memory; then each is prepared when asked for. Safe to share between threads.
+// Some rows of a view of a split, prepared, in double; a row is named by its place in `some`. The
+// constructor reads all of them and throws a data error that names the first one that cannot be
+// prepared. Prepared rows are kept unless they need too much memory; then each is prepared when
+// asked for. Safe to share between threads.
 class PreparedView {
  public:
   static constexpr std::size_t kMostKeptBytes = std::size_t{1} << 30U;
 
+  // `some`: the rows that are wanted, which are then named by their places among these; nullptr:
+  // all. It must outlive the view.
   PreparedView(const FeatureStore& store, const std::string& split, const std::string& view,
                Preparation preparation, unsigned threads,
-               std::size_t most_kept_bytes = kMostKeptBytes);
+               std::size_t most_kept_bytes = kMostKeptBytes, const RowSet* some = nullptr);
 
   [[nodiscard]] std::size_t rows() const { return view_.rows(); }
   [[nodiscard]] std::size_t dim() const { return view_.dim(); }

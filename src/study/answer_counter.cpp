@@ -30,8 +30,9 @@ AnswerCounter::AnswerCounter(const FeatureStore& store, const std::string& split
                              const EpisodeList& episodes)
     : episodes_(episodes),
       labels_(store.labels(split)),
+      drawn_(labels_.size(), {episodes.rows()}),
       split_(store.split(split)),
-      samples_(labels_.size()),
+      samples_(drawn_.size()),
       sums_(split_.classes.size()) {
   const std::size_t classes = split_.classes.size();
   if (classes <= kMostConfusedClasses) confusion_.resize(classes * classes);
@@ -47,7 +48,7 @@ void AnswerCounter::add(std::span<const std::uint32_t> answers) {
       const std::size_t answer = answers[q];
       const std::size_t taken_for = labels_[episode.support[answer * shots]];
       if (!confusion_.empty()) ++confusion_[of_class * split_.classes.size() + taken_for];
-      Counted& sample = samples_[episode.query[q]];
+      Counted& sample = samples_[drawn_.place(episode.query[q])];
       ++sample.asked;
       if (answer == k) {
         ++right;
@@ -78,11 +79,12 @@ std::vector<Answers::HardQuery> AnswerCounter::hardest() const {
   wrong.resize(std::min(wrong.size(), kHardQueries));
   std::vector<Answers::HardQuery> found;
   for (const std::size_t s : wrong) {
-    const auto place =
-        std::count(labels_.begin(), labels_.begin() + static_cast<std::ptrdiff_t>(s), labels_[s]);
+    const std::size_t row = drawn_.rows()[s];
+    const auto place = std::count(labels_.begin(),
+                                  labels_.begin() + static_cast<std::ptrdiff_t>(row), labels_[row]);
     const auto most = std::ranges::max_element(samples_[s].taken_for, {},
                                                &std::pair<std::size_t, std::uint64_t>::second);
-    found.push_back({.of_class = labels_[s],
+    found.push_back({.of_class = labels_[row],
                      .place = static_cast<std::size_t>(place),
                      .asked = samples_[s].asked,
                      .wrong = samples_[s].wrong,

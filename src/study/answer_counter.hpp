@@ -9,6 +9,7 @@
 #include "deepvoro/episodes/episode.hpp"
 #include "deepvoro/features/store.hpp"
 #include "deepvoro/study/answers.hpp"
+#include "features/row_set.hpp"
 
 namespace deepvoro {
 
@@ -39,9 +40,10 @@ class AnswerCounter {
 
   const EpisodeList& episodes_;
   std::vector<std::size_t> labels_;
+  RowSet drawn_;
   FeatureStore::Split split_;
   std::size_t next_ = 0;
-  std::vector<Counted> samples_;
+  std::vector<Counted> samples_;  // of the rows that are drawn
   std::vector<Sums> sums_;
   std::vector<std::uint64_t> confusion_;
 };

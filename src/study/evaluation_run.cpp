@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "classifier/episodic.hpp"
 #include "core/stopwatch.hpp"
@@ -74,17 +75,20 @@ HeadConfiguration head_of(const Evaluation& request, const FeatureStore& store) 
           .is_signed = request.is_signed};
 }
 
-EvaluationRun::EvaluationRun(const FeatureStore& store, const Evaluation& request)
+EvaluationRun::EvaluationRun(const FeatureStore& store, const Evaluation& request,
+                             std::shared_ptr<const EpisodeList> drawn)
     : store_(store),
       request_(checked(request)),
       pool_(is_ensemble(request.method) ? members_of(request, store) : Pool()),
-      episodes_(request.plan.shape),
+      episodes_(std::move(drawn)),
       spaces_(store) {
   if (!is_ensemble(request.method)) {
     head_ = head_of(request, store);
     check_head(store, request.split, *head_);
   }
-  episodes_ = draw_episodes(store, request.split, request.plan);
+  if (episodes_ == nullptr)
+    episodes_ =
+        std::make_shared<const EpisodeList>(draw_episodes(store, request.split, request.plan));
   if (request.device != "cpu") device_ = backbone_library().ensemble_device(request.device);
 }
 
@@ -138,13 +142,13 @@ std::vector<double> EvaluationRun::evaluate(const EpisodeList& some, const Score
 }
 
 Oracle EvaluationRun::oracle(const Progress& progress) const {
-  return Oracle::peek(setting(episodes_), *ranking_, progress);
+  return Oracle::peek(setting(*episodes_), *ranking_, progress);
 }
 
 Reliability EvaluationRun::reliability(const Progress& progress) const {
   ReliabilityRequest with_seed = request_.reliability;
   with_seed.seed = request_.plan.seed;
-  return measure_reliability(setting(episodes_), selection_->members(), with_seed, progress);
+  return measure_reliability(setting(*episodes_), selection_->members(), with_seed, progress);
 }
 
 }  // namespace deepvoro

@@ -19,12 +19,15 @@ namespace deepvoro {
 // chosen, then episodes are evaluated, all of them or a part. Refers to the store and the request.
 class EvaluationRun {
  public:
-  EvaluationRun(const FeatureStore& store, const Evaluation& request);
+  // `drawn`: the episodes, where another run with the same plan has drawn them already.
+  EvaluationRun(const FeatureStore& store, const Evaluation& request,
+                std::shared_ptr<const EpisodeList> drawn = nullptr);
   EvaluationRun(const EvaluationRun&) = delete;
   EvaluationRun& operator=(const EvaluationRun&) = delete;
   ~EvaluationRun() = default;
 
-  [[nodiscard]] const EpisodeList& episodes() const { return episodes_; }
+  [[nodiscard]] const EpisodeList& episodes() const { return *episodes_; }
+  [[nodiscard]] std::shared_ptr<const EpisodeList> shared_episodes() const { return episodes_; }
   // Members to choose from; none for a head.
   [[nodiscard]] const Pool& pool() const { return pool_; }
 
@@ -46,7 +49,7 @@ class EvaluationRun {
   const Evaluation& request_;
   Pool pool_;
   std::optional<HeadConfiguration> head_;
-  EpisodeList episodes_;
+  std::shared_ptr<const EpisodeList> episodes_;
   mutable SpaceCache spaces_;
   std::unique_ptr<EnsembleDevice> device_;
   std::optional<ValidationRanking> ranking_;

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -35,14 +37,30 @@ void check_can_be_divided(const Evaluation& request) {
         fmt::format("{}: cannot be divided among shards; evaluate without `shard`", what));
 }
 
-json work_of(const FeatureStore& store, std::span<const Evaluation> requests) {
+using Runs = std::vector<std::unique_ptr<EvaluationRun>>;
+
+// Those with the same episodes draw them once.
+Runs runs_of(const FeatureStore& store, std::span<const Evaluation> requests) {
   if (requests.empty()) throw usage_error("there is no evaluation to divide");
-  json evaluations = json::array();
-  std::size_t pieces = 0;
+  Runs runs;
   for (const Evaluation& request : requests) {
     check_can_be_divided(request);
-    evaluations.push_back(settings_of(request, EvaluationRun(store, request).pool()));
-    pieces = EvaluationBlocks(pieces, request.plan.count).end_piece();
+    const auto same = std::ranges::find_if(requests.first(runs.size()), [&](const auto& other) {
+      return other.split == request.split && other.plan == request.plan;
+    });
+    const auto earlier = static_cast<std::size_t>(same - requests.begin());
+    runs.push_back(std::make_unique<EvaluationRun>(
+        store, request, earlier < runs.size() ? runs[earlier]->shared_episodes() : nullptr));
+  }
+  return runs;
+}
+
+json work_of(const FeatureStore& store, std::span<const Evaluation> requests, const Runs& runs) {
+  json evaluations = json::array();
+  std::size_t pieces = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    evaluations.push_back(settings_of(requests[i], runs[i]->pool()));
+    pieces = EvaluationBlocks(pieces, requests[i].plan.count).end_piece();
   }
   return {{"command", "evaluate"},
           {"program", {{"version", version()}, {"commit", commit()}}},
@@ -71,15 +89,16 @@ Participants participants(const EvaluationResult& chosen) {
 class EvaluationShare {
  public:
   EvaluationShare(const FeatureStore& store, const Evaluation& request,
-                  const EvaluationBlocks& blocks, const PieceFolder& folder)
-      : store_(store), request_(request), blocks_(blocks), folder_(folder), run_(store, request) {}
+                  std::unique_ptr<EvaluationRun> run, const EvaluationBlocks& blocks,
+                  const PieceFolder& folder)
+      : store_(store), request_(request), blocks_(blocks), folder_(folder), run_(std::move(run)) {}
 
   [[nodiscard]] bool has(std::size_t piece) const { return piece < blocks_.end_piece(); }
 
   void make(PieceRange pieces, const Progress& progress) {
     if (chosen_) return make_chosen(pieces, 0, progress);
     const bool is_long = chooses_on_val(request_.scheme);
-    chosen_ = run_.choose(is_long ? part_of(progress, 0, 2) : Progress());
+    chosen_ = run_->choose(is_long ? part_of(progress, 0, 2) : Progress());
     make_chosen(pieces, chosen_->selection_seconds, is_long ? part_of(progress, 1, 2) : progress);
   }
 
@@ -93,7 +112,8 @@ class EvaluationShare {
       made.answers.resize(made.answers.size() + queries);
       read_answers(scores, std::span(made.answers).last(queries));
     };
-    made.accuracy = run_.evaluate(run_.episodes().part(range.begin, range.end), reading, progress);
+    made.accuracy =
+        run_->evaluate(run_->episodes().part(range.begin, range.end), reading, progress);
     const double seconds = evaluating.seconds() / static_cast<double>(pieces.size());
     const Participants who = participants(*chosen_);
     for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
@@ -113,7 +133,7 @@ class EvaluationShare {
   const Evaluation& request_;
   const EvaluationBlocks& blocks_;
   const PieceFolder& folder_;
-  EvaluationRun run_;
+  std::unique_ptr<EvaluationRun> run_;
   std::optional<EvaluationResult> chosen_;
 };
 
@@ -122,7 +142,8 @@ class EvaluationShare {
 ShareReport evaluate_share(const FeatureStore& store, std::span<const Evaluation> requests,
                            PieceDealer& dealer, const std::filesystem::path& folder,
                            const Progress& progress) {
-  const PieceFolder pieces(folder, work_of(store, requests));
+  Runs runs = runs_of(store, requests);
+  const PieceFolder pieces(folder, work_of(store, requests, runs));
   std::vector<EvaluationBlocks> blocks;
   std::vector<PieceRange> groups;
   for (const Evaluation& request : requests) {
@@ -135,7 +156,9 @@ ShareReport evaluate_share(const FeatureStore& store, std::span<const Evaluation
   const auto make = [&](PieceRange run, const Progress& of_run) {
     if (current && !current->has(run.begin)) current.reset();
     while (run.begin >= blocks[evaluation].end_piece()) ++evaluation;
-    if (!current) current.emplace(store, requests[evaluation], blocks[evaluation], pieces);
+    if (!current)
+      current.emplace(store, requests[evaluation], std::move(runs[evaluation]), blocks[evaluation],
+                      pieces);
     current->make(run, of_run);
   };
   const auto missing = [&](PieceRange range) { return pieces.missing(range); };

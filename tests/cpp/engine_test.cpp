@@ -54,9 +54,13 @@ class Bench {
   // terms[member][episode], as visited.
   [[nodiscard]] std::vector<std::vector<std::vector<double>>> terms(const Pool& pool, double alpha,
                                                                     unsigned threads) const {
+    return terms(pool, setting(alpha, threads));
+  }
+  [[nodiscard]] std::vector<std::vector<std::vector<double>>> terms(
+      const Pool& pool, const EpisodeSetting& setting) const {
     std::vector<std::vector<std::vector<double>>> all(
         pool.size(), std::vector<std::vector<double>>(episodes_.size()));
-    stream_members(setting(alpha, threads), pool, {0, episodes_.size()},
+    stream_members(setting, pool, {0, episodes_.size()},
                    [&](std::size_t member, std::size_t episode, std::span<const double> terms) {
                      all[member][episode].assign(terms.begin(), terms.end());
                    });
@@ -124,6 +128,22 @@ TEST(StreamMembers, GivesTheSameBitsAtAnyThreadCount) {
     EXPECT_EQ(bench.terms(mixed_pool(), 1.5, 2), alone);
     EXPECT_EQ(bench.terms(mixed_pool(), 1.5, 7), alone);
   }
+}
+
+// Rows that an episode does not draw are not looked at, and episodes may go one by one.
+TEST(StreamMembers, GivesTheSameBitsWhicheverEpisodesGoTogether) {
+  Pool pool = mixed_pool();
+  pool.push_back({kSecond, {.lambda = 0.5}, Plda{}});
+  for (const std::size_t dim : {5U, 70U, 300U})
+    for (const std::size_t shots : {1U, 2U}) {
+      const Bench bench(dim, {.ways = 4, .shots = shots, .queries = 3});
+      EpisodeSetting setting = bench.setting(1, 2);
+      const auto together = bench.terms(pool, setting);
+      setting.largest_rows_bytes = 1;
+      EXPECT_EQ(bench.terms(pool, setting), together) << dim << ", " << shots << " shots";
+      setting.largest_rows_bytes = std::size_t{50} << 10U;
+      EXPECT_EQ(bench.terms(pool, setting), together) << dim << ", " << shots << " shots";
+    }
 }
 
 TEST(StreamMembers, VisitsEachEpisodeInTheOrderOfTheMembers) {
@@ -294,8 +314,9 @@ TEST(StreamMembers, NamesABaseClassWithoutSamples) {
   test::write_store(folder.path(), data);
   const FeatureStore store(folder.path());
   EpisodeList episodes({.ways = 2, .shots = 1, .queries = 1});
+  for (int way = 0; way < 2; ++way) episodes.append_way(std::vector<SampleIndex>{0, 1});
   expect_error(ErrorKind::data, {"'nobody'", "base"}, [&] {
-    stream_members({store, "novel", episodes, Influence(1), 1}, {{kFirst, {}, Surrogate{}}}, {0, 0},
+    stream_members({store, "novel", episodes, Influence(1), 1}, {{kFirst, {}, Surrogate{}}}, {0, 1},
                    [](std::size_t, std::size_t, std::span<const double>) {});
   });
 }

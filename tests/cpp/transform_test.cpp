@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -241,6 +243,82 @@ TEST(LoadedView, NamesTheRowAndColumnThatIsNotFinite) {
   expect_error(ErrorKind::data, {"view.npy", "row 0", "column 0", "nan"}, [&] {
     TransformedView({{nan, 1, 1}}, {});
   });
+}
+
+// What is held of every row is what the file has of it, whether copied or not.
+void expect_rows(const LoadedView& view, const Rows& rows, std::span<const std::uint32_t> which) {
+  ASSERT_EQ(view.rows(), which.size());
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    EXPECT_EQ(view.row_in_split(i), which[i]);
+    double squares = 0;
+    for (std::size_t column = 0; column < view.dim(); ++column) {
+      float value = 0;
+      std::memcpy(&value, view.run(i, column).data, sizeof value);
+      ASSERT_EQ(value, rows[which[i]][column]) << which[i] << ", " << column;
+      squares += static_cast<double>(value) * static_cast<double>(value);
+    }
+    EXPECT_NEAR(view.norm(i), std::sqrt(squares), 1e-12 * std::sqrt(squares));
+  }
+}
+
+TEST(LoadedView, HoldsAllRowsMappedOrSomeRowsCopied) {
+  const TemporaryFolder folder;
+  const Rows rows = random_rows(300, 37, true, 5);
+  test::write_store(
+      folder.path(),
+      {{"novel", {std::vector<std::int64_t>(rows.size(), 0), {"only"}, {{"view", rows}}}}});
+  const FeatureStore store(folder.path());
+  LoadedView mapped = LoadedView::mapped(store, 2);
+  mapped.load("novel", "view");
+  std::vector<std::uint32_t> all(rows.size());
+  std::iota(all.begin(), all.end(), 0U);
+  expect_rows(mapped, rows, all);
+
+  const RowSet some(rows.size(), {std::vector<std::uint32_t>{299, 3, 64, 150, 3}});
+  LoadedView few(store, 16, 2, &some);
+  few.load("novel", "view");
+  expect_rows(few, rows, std::vector<std::uint32_t>{3, 64, 150, 299});
+}
+
+// One row is not finite and another has no square root.
+TEST(LoadedView, OfSomeRowsLooksAtThemAloneAndNamesThemAsTheSplitDoes) {
+  const TemporaryFolder folder;
+  Rows rows = random_rows(90, 6, false, 5);
+  rows[50][4] = std::numeric_limits<float>::infinity();
+  rows[70][1] = -1;
+  test::write_store(
+      folder.path(),
+      {{"novel", {std::vector<std::int64_t>(rows.size(), 0), {"only"}, {{"view", rows}}}}});
+  const FeatureStore store(folder.path());
+  const auto transform = [&](std::vector<std::uint32_t> which) {
+    const RowSet some(rows.size(), {which});
+    LoadedView view(store, 4, 1, &some);
+    view.load("novel", "view");
+    const RowTransformer transformer(view, {.lambda = 0.5}, std::vector<float>(view.dim()));
+    std::vector<double> scratch(padded(view.dim()));
+    std::vector<float> out(padded(view.dim()));
+    for (std::size_t i = 0; i < view.rows(); ++i)
+      transformer.columns(i, 0, out.size(), scratch.data(), out.data());
+  };
+  transform({1, 49, 51, 89});
+  expect_error(ErrorKind::data, {"view.npy", "row 50", "column 4", "inf"}, [&] {
+    transform({1, 50, 70});
+  });
+  expect_error(ErrorKind::data, {"view.npy", "row 70", "column 1"}, [&] { transform({1, 70}); });
+}
+
+TEST(CenterOf, IsThatOfTheSplitWhicheverRowsAreHeld) {
+  const TemporaryFolder folder;
+  const Rows rows = random_rows(203, 9, false, 5);
+  test::write_store(
+      folder.path(),
+      {{"novel", {std::vector<std::int64_t>(rows.size(), 0), {"only"}, {{"view", rows}}}}});
+  const FeatureStore store(folder.path());
+  const RowSet some(rows.size(), {std::vector<std::uint32_t>{2, 77}, rows_for_center(rows.size())});
+  LoadedView few(store, 4, 1, &some);
+  few.load("novel", "view");
+  EXPECT_EQ(few.rows(), 18U);
+  EXPECT_EQ(center_of(few, {.lambda = 0.5}), center_of(loaded(store, 4), {.lambda = 0.5}));
 }
 
 TEST(CenterOf, IsTheMeanOfAFewRowsThatAreAllOfThem) {

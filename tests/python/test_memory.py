@@ -1,6 +1,8 @@
-"""Memory is a few transformed views at most and the influence field, however many members there are."""
+"""Memory is a few transformed views at most and the influence field, however many members there are, and of a split that
+is larger no more than what the episodes draw."""
 import json
 import os
+import resource
 import subprocess
 import time
 from pathlib import Path
@@ -82,3 +84,34 @@ def test_512_members_need_no_more_memory_than_64(peak_with):
     assert peak_of_512 >= FIELD_BYTES, "the peak was missed"
     assert peak_of_512 <= 3 * TRANSFORMED_VIEW_BYTES + FIELD_BYTES
     assert peak_of_64 >= 0.8 * peak_of_512
+
+
+LARGE_CLASSES, LARGE_SAMPLES, LARGE_DIM = 20, 20_000, 64
+LARGE_VIEW_BYTES = LARGE_CLASSES * LARGE_SAMPLES * LARGE_DIM * 4
+# Labels, places and norms of 400,000 rows and the program itself, but not half of a view.
+DATA_LIMIT = 48 << 20
+
+
+@pytest.fixture(scope="module")
+def large_store(tmp_path_factory):
+    """base and novel of 400,000 rows each, the rows of a class one after the other."""
+    random = np.random.RandomState(0)
+    labels = np.repeat(np.arange(LARGE_CLASSES), LARGE_SAMPLES)
+    rows = random.standard_normal(size=(len(labels), LARGE_DIM)).astype(np.float32)
+    rows += random.standard_normal(size=(LARGE_CLASSES, LARGE_DIM)).astype(np.float32)[labels]
+    view = {"view": np.maximum(rows, 0)}
+    return write_store(tmp_path_factory.mktemp("large") / "store", {"base": (labels, view), "novel": (labels, view)})
+
+
+@pytest.mark.parametrize("method", ["vd", "deepvoro", "deepvoro++", "plda", "simpleshot"])
+def test_a_store_larger_than_the_memory_that_is_allowed(program, large_store, method):
+    """Pages of mapped files are not limited: the system can take them back."""
+    flags = ["--method", method, "--episodes", 50, "--threads", 1]
+    process = subprocess.run(
+        [str(part) for part in (program, "evaluate", large_store, *flags)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (DATA_LIMIT, DATA_LIMIT)),
+        capture_output=True,
+        text=True,
+    )
+    assert DATA_LIMIT < LARGE_VIEW_BYTES / 2
+    assert process.returncode == 0, process.stderr

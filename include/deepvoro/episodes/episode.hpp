@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,10 @@ class DEEPVORO_API EpisodeList {
   // How many episodes were drawn before this one, also those that a part does without.
   [[nodiscard]] std::size_t number(std::size_t index) const { return first_ + index; }
   [[nodiscard]] EpisodeList part(std::size_t begin, std::size_t end) const;
+  // All rows of all episodes.
+  [[nodiscard]] std::span<const SampleIndex> rows() const { return rows_; }
+  // The same episodes with every row replaced by what `other` gives for it.
+  [[nodiscard]] EpisodeList replaced(const std::function<SampleIndex(SampleIndex)>& other) const;
 
   // Appends one way of the episode under construction: its support rows, then its query rows.
   // An episode is complete after `ways` of them.
@@ -70,6 +75,8 @@ struct EpisodePlan {
   Protocol protocol = Protocol::deepvoro;
   std::size_t count = 2000;
   std::uint32_t seed = 0;
+
+  bool operator==(const EpisodePlan&) const = default;
 };
 
 // The samples episodes are drawn from. `where` names them in errors.

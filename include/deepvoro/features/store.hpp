@@ -125,7 +125,7 @@ class DEEPVORO_API FeatureStore {
 
  private:
   [[nodiscard]] std::string name_in_store(const std::filesystem::path& file) const;
-  [[nodiscard]] FeatureRows mean_features(const std::string& split, std::string_view network) const;
+  [[nodiscard]] FeatureRows mean_features(const std::string& split, const std::string& view) const;
 
   std::filesystem::path folder_;
   std::vector<std::string> networks_;
