@@ -6,6 +6,9 @@ import re
 import subprocess
 import sys
 
+import numpy as np
+import pytest
+import scipy.stats
 from conftest import REPOSITORY
 
 BIRDS = REPOSITORY / "results/cub"
@@ -86,3 +89,20 @@ def test_the_document_has_the_accuracies_of_other_domains():
     section = (REPOSITORY / "docs/RESULTS.md").read_text().split("### Other domains")[1].split("\n## ")[0]
     for row in kept_rows("other-domains.csv", "network", "pictures", "shots", "method").values():
         assert f"{float(row['accuracy']):.2f} ± {float(row['ci95']):.2f}" in section
+
+
+def test_the_document_has_means_and_deviations_of_training_procedures():
+    section = (REPOSITORY / "docs/PAPER.md").read_text().split("Training procedures with")[1]
+    kept = kept_rows("procedures.csv", "procedure", "seed", "shots", "method")
+    table = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("| ")][:7]
+    procedures, rows = table[0][1:5], table[2:]
+    seeds = {seed for _, seed, _, _ in kept}
+    assert len(kept) == len(procedures) * len(seeds) * 2 * len(rows)
+    for method, *cells in rows:
+        by_procedure = [[[float(kept[procedure, seed, shots, method]["accuracy"]) for seed in seeds] for shots in "15"] for procedure in procedures]
+        for written, both in zip(cells, by_procedure):
+            expected = [number for of_seeds in both for number in (np.mean(of_seeds), np.std(of_seeds, ddof=1))]
+            assert [float(number) for number in re.findall(r"[\d.]+", written)] == pytest.approx(expected, abs=0.00501)
+        for shots, written in enumerate(cells[4].split(" / ")):
+            p = scipy.stats.f_oneway(*(both[shots] for both in by_procedure)).pvalue
+            assert float(written) == pytest.approx(p, rel=0.5, abs=5e-4)
