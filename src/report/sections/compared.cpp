@@ -87,7 +87,10 @@ std::string best_sentence(const StudyRows& rows, const RowLabel& label_of) {
     const std::string shots = shots_text(of_shots.text(best, "shots"));
     parts.push_back(
         {label_of(of_shots, best),
-         joined({fmt::format("{:.2f} %", of_shots.number(best, "accuracy")), shots}, " at ")});
+         joined(
+             {estimate_text(of_shots.number(best, "accuracy"), of_shots.maybe(best, "ci95")) + " %",
+              shots},
+             " at ")});
   }
   return told(parts, "is best with");
 }

@@ -19,7 +19,7 @@ using RowLabel = std::function<std::string(const StudyRows& rows, std::size_t ro
 [[nodiscard]] std::size_t shots_of(const StudyRows& rows, std::size_t row);
 [[nodiscard]] std::string method_label(const StudyRows& rows, std::size_t row);
 
-// "plda is best with 83.17 % at 1 shot and 93.51 % at 5 shots"
+// "plda is best with 83.17 ± 0.42 % at 1 shot and 93.51 ± 0.19 % at 5 shots"
 [[nodiscard]] std::string best_sentence(const StudyRows& rows, const RowLabel& label_of);
 
 // A table and a dot plot of every store of a study's table. With a label of their own in panels,
