@@ -29,12 +29,13 @@ const header = h("header", { class: "top" },
   h("button", { type: "button", class: "plain", click: openKeep, title: "Export, import, commands" }, icon(ICONS.save), "Export"),
   button("Keyboard", ICONS.keys, openHelp));
 const halves = h("div", { class: "halves" }, teachPanel, askPanel);
-const main = h("main", {}, halves, checkPanel);
+const main = h("main", { class: "untold" }, halves, checkPanel);
 
 document.body.append(h("a", { class: "skip", href: "#ask-title" }, "Skip to Ask"), header, banner, noticeArea, main, liveRegion, keepDialog, helpDialog, pictureDialog);
 
 project.changed((told) => {
   if (told === null) return;
+  main.classList.remove("untold");
   projectName.textContent = told.name;
   projectName.title = `${told.folder}, network ${told.backbone}`;
   document.title = `${told.name} · deepvoro`;

@@ -8,6 +8,7 @@
 
 #include "backbone_choice.hpp"
 #include "core/stopwatch.hpp"
+#include "core/without_name.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/picture/decode.hpp"
@@ -58,11 +59,6 @@ SeenPicture seen(const Picture& picture, const Embedder& embedder, bool skip_bad
     if (!skip_bad) throw with_advice(error);
     return {.views = {}, .reason = error.what()};
   }
-}
-
-// A reason names its picture first; where the name is known, that is once too often.
-std::string without_name(const std::string& reason, const std::string& name) {
-  return reason.starts_with(name + ": ") ? reason.substr(name.size() + 2) : reason;
 }
 
 // As many as a second is enough for, by how long some took. Threads wait for the slowest of a

@@ -4,6 +4,7 @@
 #include "api.hpp"
 #include "composed_text.hpp"
 #include "core/json_text.hpp"
+#include "core/without_name.hpp"
 #include "multipart.hpp"
 #include "project/project_archive.hpp"
 #include "project/project_error.hpp"
@@ -46,8 +47,9 @@ Response taught_response(const Project::Taught& taught,
     else if (!taught.ids[i].empty())
       body["added"].push_back({{"id", taught.ids[i]}});
     else
-      body["refused"].push_back(
-          {{"index", i}, {"name", pictures[i].name}, {"error", taught.errors[i]}});
+      body["refused"].push_back({{"index", i},
+                                 {"name", pictures[i].name},
+                                 {"error", without_name(taught.errors[i], pictures[i].name)}});
   }
   body["revision"] = taught.revision;
   const bool is_refused = !pictures.empty() && body["added"].empty() && body["known"].empty();

@@ -5,6 +5,7 @@
 
 #include "api.hpp"
 #include "classifier/answer_json.hpp"
+#include "core/without_name.hpp"
 #include "multipart.hpp"
 #include "project/project_error.hpp"
 
@@ -24,6 +25,18 @@ std::string id_of_sample(const ProjectSnapshot& snapshot, const Explanation::Nei
   return {};
 }
 
+// What each of them says by itself.
+ordered_json answers_of(const Classifier& classifier, const std::vector<Explanation::Part>& parts,
+                        const char* kind) {
+  ordered_json answers = ordered_json::array();
+  for (const Explanation::Part& part : parts) {
+    const auto best = std::ranges::max_element(part.influence) - part.influence.begin();
+    answers.push_back(
+        {{kind, part.name}, {"class", classifier.classes()[static_cast<std::size_t>(best)]}});
+  }
+  return answers;
+}
+
 ordered_json why_json(const ProjectSnapshot& snapshot, const Explanation& explanation) {
   const Classifier& classifier = *snapshot.classifier;
   ordered_json nearest = ordered_json::array();
@@ -31,14 +44,9 @@ ordered_json why_json(const ProjectSnapshot& snapshot, const Explanation& explan
     nearest.push_back({{"id", id_of_sample(snapshot, sample)},
                        {"class", classifier.classes()[sample.label]},
                        {"distance", sample.distance}});
-  ordered_json views = ordered_json::array();
-  for (const Explanation::Part& view : explanation.views) {
-    const auto best = std::ranges::max_element(view.influence) - view.influence.begin();
-    views.push_back(
-        {{"view", view.name}, {"class", classifier.classes()[static_cast<std::size_t>(best)]}});
-  }
   return {{"nearest", nearest},
-          {"views", views},
+          {"views", answers_of(classifier, explanation.views, "view")},
+          {"diagrams", answers_of(classifier, explanation.geometries, "diagram")},
           {"distance", explanation.prediction.distance},
           {"threshold", threshold_json(classifier.calibration().threshold())}};
 }
@@ -85,7 +93,7 @@ Response Api::predict(const Request& request, const Arguments& /*arguments*/) {
       throw;
     } catch (const Error& error) {
       if (files.size() == 1) throw;
-      errors[i] = error.what();
+      errors[i] = without_name(error.what(), files[i].name);
     }
   }
   ordered_json answers = ordered_json::array();

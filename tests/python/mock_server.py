@@ -122,7 +122,7 @@ class State:
         near = sorted((float(np.linalg.norm(row - self.rows[i])), i) for ids in self.order.values() for i in ids)[:5]
         votes = [{"view": view, "class": self.answer(turned, means)["nearest"]} for view, turned in
                  (("s28_r0_f0", row), ("s28_r0_f1", row.reshape(16, 16)[:, ::-1].ravel()), ("s26_r0_f0", row), ("s26_r0_f1", row))]
-        answer["why"] = {"nearest": [{"id": i, "class": self.class_of(i), "distance": d} for d, i in near], "views": votes,
+        answer["why"] = {"nearest": [{"id": i, "class": self.class_of(i), "distance": d} for d, i in near], "views": votes, "diagrams": [{"diagram": "ridge", "class": answer["nearest"]}, {"diagram": "vd", "class": answer["nearest"]}],
                          "distance": answer["distance"], "threshold": UNKNOWN_BEYOND}
         return answer
 

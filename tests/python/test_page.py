@@ -105,6 +105,8 @@ def test_why_shows_neighbours_votes_and_distance(page):
     page.click(".why summary")
     page.until("[...document.querySelectorAll('.neighbours img')].filter((i) => i.complete && i.naturalWidth > 0).length === 3")
     assert page.run("document.querySelectorAll('.votes li').length") > 0
+    said = page.run("[...document.querySelectorAll('.diagrams li')].map((e) => [...e.children].map((c) => c.textContent))")
+    assert [name for name, _ in said] == ["ridge regression", "nearest class mean"] and all(word in FIRST_CLASSES for _, word in said)
     assert "unknown beyond" in page.run("document.querySelector('.distance').getAttribute('aria-label')")
 
 
@@ -128,6 +130,28 @@ def test_folders_that_are_dropped_are_classes(page, folders):
     assert "1 picture was refused" in refused and "notes.txt" in refused and "is not a picture" in refused
     page.press("z", CONTROL)  # one drop is one step
     page.until_classes(butterfly=5, coffee_cup=5, clock=5)
+
+
+def test_what_cannot_be_taught_does_not_hold_up_the_rest(page, folders):
+    """A class of nothing but broken files comes first, one that cannot be called so, and a file that is larger than the server takes."""
+    (folders / "broken").mkdir()
+    for number in range(30):
+        (folders / "broken" / f"{number:02}.jpg").write_bytes(b"no picture" if number else b"")
+    (folders / "Unknown").mkdir()
+    shutil.copy(folders / "car/0.png", folders / "Unknown/0.png")
+    with (folders / "camel/large.png").open("wb") as large:
+        large.truncate(70 * 2**20)
+    page.drop(".card.new", folders / "broken", folders / "Unknown", folders / "camel", folders / "car")
+    page.until_classes(butterfly=5, camel=4, car=4, coffee_cup=5, clock=5)
+    page.until("document.querySelectorAll('.notice.error').length === 2")
+    untaught, refused = page.run("[...document.querySelectorAll('.notice.error')].map((e) => e.innerText)")
+    assert untaught.startswith("1 class was not taught.") and "Unknown: No class can be called unknown" in untaught
+    assert refused.startswith("32 pictures were refused; the others are taught.") and "and 24 more" in refused
+    assert "00.jpg: is empty; copy it again or remove it" in refused and "01.jpg: is not a picture of a known kind" in refused
+    page.drop(".ask", folders / "camel/large.png")
+    page.until("document.querySelector('.under').textContent === 'large.png: is larger than 63 MiB; make it smaller'")
+    assert len(page.messages) == 2 and all("400 (Bad Request)" in words and words.endswith("/broken/pictures") for words in page.messages)
+    page.messages.clear()  # Chromium tells of every refusal
 
 
 def test_a_folder_of_folders_is_a_class_for_each(page, folders):
@@ -326,6 +350,8 @@ def test_what_is_exported_answers_as_the_page_did(page, keep, folders, deepvoro,
         for name in ("camel", "car", "chair", "clock"):
             for i in range(10, 13):
                 (queries / f"{name}{i}.png").write_bytes(tar.extractfile(f"{name}/{i:03}.png").read())
+    (queries / "empty.png").write_bytes(b"")
+    (queries / "notes.png").write_text("no picture")
     files = sorted(queries.iterdir())
     page.drop(".ask", *files)
     page.until(f"document.querySelectorAll('.history li').length === {len(files)} && !document.querySelector('.history').textContent.includes('…')")
@@ -335,11 +361,13 @@ def test_what_is_exported_answers_as_the_page_did(page, keep, folders, deepvoro,
 
     monkeypatch.chdir(queries)
     predicted = deepvoro("predict", classifier, *(file.name for file in files), "--reject")
-    assert predicted.returncode == 0, predicted.stderr
+    assert predicted.returncode == 3 and "2 of 14 pictures cannot be read" in predicted.stderr
     header, drawn, *rows = answers.read_text().splitlines(keepends=True)
     assert drawn.startswith("drawing")
     assert header + "".join(rows) == predicted.stdout
     assert len(rows) == len(files) and any(row["class"] == "unknown" for row in csv.DictReader(io.StringIO(predicted.stdout)))
+    assert sum("/api/predict" in words and "400 (Bad Request)" in words for words in page.messages) == len(page.messages) > 0
+    page.messages.clear()  # Chromium tells of every refusal
 
     shutil.unpack_archive(project, tmp_path / "unpacked", "zip")
     assert (tmp_path / "unpacked/classifier.dv").read_bytes() == classifier.read_bytes()

@@ -4,10 +4,10 @@ import io
 import numpy as np
 import pytest
 from browser import find_browser
-from mock_server import State, sketches
+from mock_server import MockServer, State, sketches
 from page_fixtures import WHOLE, browser, serve  # noqa: F401
 from PIL import Image
-from served_page import face, house, lightning
+from served_page import built_page, face, house, lightning
 
 if find_browser() is None:
     pytest.skip("no Chromium: apt-get install chromium-headless-shell", allow_module_level=True)
@@ -31,6 +31,57 @@ def test_nothing_is_wider_than_the_screen(serve, width):
         assert page.run("""[...document.querySelectorAll("body *")].filter((e) => !e.closest(".scroll, .cards-scroll, .next, .history, dialog, .unseen, .skip, svg") &&
                            e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 100))""") == []
     assert page.messages == []
+
+
+SHIFTS = """new Promise((done) => { let sum = 0; new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) sum += e.value; })
+    .observe({type: 'layout-shift', buffered: true}); requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(sum)))); })"""
+PAINTED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+
+
+@pytest.mark.parametrize("width", (360, 768, 1440))
+def test_nothing_moves_when_the_server_answers(browser, width):
+    """What is seen before the network is loaded stays where it is; so does the rest when the first answer comes."""
+    state = State(sketches())
+    state.loading = 4
+    with MockServer(built_page(), state) as server:
+        browser.size(width, 900)
+        browser.open(server.address)
+        browser.until("document.querySelector('.under')?.textContent")
+        browser.run(PAINTED)
+        assert browser.run("performance.getEntriesByName('first-contentful-paint').length") == 1
+        state.loading = None
+        browser.until_classes(butterfly=5, clock=5, coffee_cup=5)
+        browser.until("document.querySelector('.next li')")
+        before = browser.run("[...document.querySelectorAll('.panel')].map((e) => e.offsetTop)")
+        browser.draw(face(0))
+        browser.until("document.querySelector('.bars li')")
+        assert browser.run("[...document.querySelectorAll('.panel')].map((e) => e.offsetTop)") == before
+        assert browser.run(SHIFTS) < 0.001
+        browser.open("about:blank")
+
+
+def test_it_is_painted_before_the_server_tells_anything(browser):
+    """Three files and nothing else: page, style, script."""
+    state = State(sketches())
+    state.loading = 4
+    with MockServer(built_page(), state) as server:
+        browser.requests.clear()
+        browser.size(1440)
+        browser.open(server.address)
+        browser.until("document.querySelector('.under')?.textContent")
+        files = [address for address in browser.requests if "/api/" not in address and not address.endswith(".svg")]
+        assert [address.rsplit(".", 1)[-1] for address in files[1:]] == ["css", "js"] and files[0] == server.address
+        browser.open("about:blank")
+
+
+def test_names_in_a_confusion_are_turned_on_a_narrow_screen(serve):
+    _, page = serve(many(5, 2))
+    page.until("document.querySelector('.next li')")
+    page.click(".check .tabs button:nth-child(3)")
+    page.until("document.querySelector('.confusion:not(.dense)')")
+    page.size(360)
+    page.until("document.querySelector('.confusion.dense')")
+    assert page.run("(() => { const e = document.querySelector('.check .scroll'); return e.scrollWidth <= e.clientWidth; })()")
 
 
 def many(count, pictures):

@@ -122,6 +122,7 @@ def test_exported_classifier_answers_as_the_server_and_is_what_fit_makes(taught,
         assert row.replace(f"{folder}/", "").removesuffix("}") + ',"unknown":' in text.decode()
         assert answer["unknown"] == (answer["distance"] >= answer["threshold"])
         assert len(answer["why"]["nearest"]) == 5 and len(answer["why"]["views"]) == 4
+        assert [one["diagram"] for one in answer["why"]["diagrams"]] == ["ridge", "vd"]
     fitted = tmp_path / "fitted.dv"
     assert deepvoro("fit", tmp_path / "project/pictures", "--out", fitted).returncode == 0
     assert fitted.read_bytes() == exported.read_bytes()

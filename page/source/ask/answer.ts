@@ -40,7 +40,7 @@ class AnswerView {
     const current = question.value;
     const answer = current?.answer ?? null;
     this.element.classList.toggle("unknown", answer?.unknown ?? false);
-    this.actions.hidden = answer === null || current === null;
+    this.actions.classList.toggle("off", answer === null);
     if (current === null || answer === null) this.showNothing(current);
     else this.showAnswer(current, answer);
   }

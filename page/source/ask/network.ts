@@ -21,7 +21,7 @@ export async function watchNetwork(): Promise<void> {
       return;
     }
     const seconds = told.seconds_left;
-    network.value = `The network is being loaded${seconds === undefined ? "" : `, about ${Math.max(1, Math.round(seconds))} s`}. You can draw already.`;
+    network.value = `The network is being loaded${seconds === undefined ? "" : `, about ${Math.max(1, Math.round(seconds))}\u00a0s`}. You can draw already.`;
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
   }

@@ -1,9 +1,10 @@
 import { classes, movePicture, pictureCount, project } from "../server/project";
 import { NoAnswer, predict, Refused } from "../server/request";
-import { teach } from "../server/teach";
+import { teachOne } from "../server/teach";
 import type { Answer } from "../server/types";
 import { tellCopies } from "../shared/copies";
 import { Signal } from "../shared/signal";
+import { sizeProblem, withoutName } from "../shared/words";
 
 export interface Question {
   name: string;
@@ -65,7 +66,9 @@ export async function askAgain(): Promise<void> {
 async function answer(current: Question): Promise<void> {
   abort = new AbortController();
   try {
-    current.answer = await predict(current.blob, abort.signal);
+    const problem = sizeProblem(current.blob);
+    if (problem !== "") throw new Error(problem);
+    current.answer = await predict(current.blob, current.name, abort.signal);
     current.error = "";
   } catch (error) {
     if (abort.signal.aborted) return;
@@ -74,7 +77,7 @@ async function answer(current: Question): Promise<void> {
       return;
     }
     current.answer = null;
-    current.error = error instanceof Error ? error.message : String(error);
+    current.error = withoutName(current.name, error instanceof Error ? error.message : String(error));
   }
   if (question.value === current) question.value = current;
 }
@@ -109,8 +112,7 @@ function showTaught(one: Question, className: string): void {
 }
 
 async function taught({ name, blob }: Question, className: string): Promise<string> {
-  const { ids, known, notes, refused } = await teach(className, [{ name, blob }]);
-  if (refused[0]) throw new Error(refused[0].error);
+  const { ids, known, notes } = await teachOne(className, { name, blob });
   tellCopies(known, notes);
   return ids[0] ?? "";
 }

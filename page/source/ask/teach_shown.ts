@@ -1,4 +1,4 @@
-import { teach } from "../server/teach";
+import { teachOne } from "../server/teach";
 import { tellCopies } from "../shared/copies";
 import { easel } from "./easel";
 import { question, teachQuestion } from "./question";
@@ -13,7 +13,7 @@ export async function teachShown(className: string): Promise<boolean> {
   }
   const still = await easel.camera.still();
   if (still === null) return false;
-  const { known, notes } = await teach(className, [{ name: easel.camera.name, blob: still }]);
+  const { known, notes } = await teachOne(className, { name: easel.camera.name, blob: still });
   tellCopies(known, notes);
   return true;
 }

@@ -6,9 +6,9 @@ import { counted, distanceText } from "../shared/words";
 
 const MOST_NEIGHBOURS = 3;
 
-/** The nearest taught pictures, how each view voted, and the distance beside the one beyond which it is unknown. */
+/** The nearest taught pictures, how each view voted, what each diagram says, and the distance beside the one beyond which it is unknown. */
 export function whyPanel(why: Why): HTMLElement {
-  return h("div", { class: "why-panel" }, neighbours(why), votes(why), distanceLine(why));
+  return h("div", { class: "why-panel" }, neighbours(why), votes(why), diagrams(why), distanceLine(why));
 }
 
 function neighbours(why: Why): HTMLElement {
@@ -32,6 +32,18 @@ function votes(why: Why): HTMLElement {
   for (const { class: voted } of why.views) numbers.set(voted, (numbers.get(voted) ?? 0) + 1);
   const words = [...numbers].sort((a, b) => b[1] - a[1]).map(([voted, number]) => `${number} ${voted}`).join(", ");
   return h("section", {}, h("h3", {}, `Answers of ${counted(why.views.length, "view")} of the picture`), strip, h("p", { class: "soft", "aria-hidden": "true" }, words));
+}
+
+const DIAGRAMS: Record<string, string> = { ridge: "ridge regression", vd: "nearest class mean" };
+
+function diagrams(why: Why): HTMLElement {
+  const list = h("ul", { class: "diagrams" });
+  for (const { diagram, class: said } of why.diagrams) {
+    const dot = h("span", { class: "dot" });
+    dot.style.background = colourOf(said);
+    list.append(h("li", {}, h("span", { class: "soft" }, DIAGRAMS[diagram] ?? diagram), h("span", { class: "near-name" }, dot, said)));
+  }
+  return h("section", {}, h("h3", {}, "What each diagram says"), list);
 }
 
 function distanceLine({ distance, threshold }: Why): HTMLElement {

@@ -4,7 +4,7 @@ import type { Check } from "../server/types";
 import { fill, h } from "../shared/dom";
 import { Signal } from "../shared/signal";
 import { counted } from "../shared/words";
-import { confusionTable } from "./confusion";
+import { confusionTable, NARROW } from "./confusion";
 import { PictureMap } from "./map";
 import { nextList } from "./next";
 
@@ -85,6 +85,7 @@ export function watchCheck(): void {
   project.changed(show);
   result.changed(show);
   view.follow(show);
+  NARROW.addEventListener("change", show);
   project.changed(() => {
     clearTimeout(timer);
     timer = window.setTimeout(() => void fetchCheck(), AFTER_MS);

@@ -1,8 +1,10 @@
 import type { Check } from "../server/types";
 import { h } from "../shared/dom";
 
+export const NARROW = matchMedia("(max-width: 639px)");
+
 /** With more columns than this, their names are turned to fit. */
-const mostUpright = (): number => (matchMedia("(max-width: 639px)").matches ? 3 : 7);
+const mostUpright = (): number => (NARROW.matches ? 3 : 7);
 
 /** Rows are true classes, columns answers; darker is more of the row. */
 export function confusionTable({ classes, counts }: Check["confusion"]): HTMLElement {

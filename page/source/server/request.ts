@@ -2,7 +2,7 @@ import type { Answer, Check, ClassCount, Health, Picture, PlaneMap, Project } fr
 
 /** The server answered, and the answer is no. */
 export class Refused extends Error {
-  constructor(readonly status: number, message: string) {
+  constructor(readonly status: number, message: string, readonly body: unknown = null) {
     super(message);
   }
 }
@@ -24,14 +24,13 @@ async function send(path: string, options: RequestInit): Promise<Response> {
 
 async function checked(response: Response): Promise<Response> {
   if (response.ok) return response;
-  let message = `${response.status} ${response.statusText}`;
+  let body: { error?: string } | null = null;
   try {
-    const body = (await response.json()) as { error?: string };
-    message = body.error ?? message;
+    body = (await response.json()) as { error?: string };
   } catch {
     // An answer of something between this page and the server: its status has to do.
   }
-  throw new Refused(response.status, message);
+  throw new Refused(response.status, body?.error ?? `${response.status} ${response.statusText}`, body);
 }
 
 async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
@@ -91,8 +90,10 @@ export function thumbnailAddress(id: string): string {
 export const classAddress = (className: string): string => `/api/classes/${part(className)}`;
 
 /** Asks one picture; a newer question of the same kind may abort it. */
-export async function predict(picture: Blob, signal: AbortSignal): Promise<Answer> {
-  const response = await send("/api/predict?reject=1", { method: "POST", body: picture, headers: { "Content-Type": picture.type || "application/octet-stream" }, signal });
+export async function predict(picture: Blob, name: string, signal: AbortSignal): Promise<Answer> {
+  const body = new FormData();
+  body.append("picture", picture, name);
+  const response = await send("/api/predict?reject=1", { method: "POST", body, signal });
   const { answers } = (await (await checked(response)).json()) as { answers: Answer[] };
   const [answer] = answers;
   if (answer === undefined) throw new Refused(500, "The server gave no answer.");

@@ -1,7 +1,8 @@
 import { newNumber, submit } from "./changes";
 import { noteChange, refresh } from "./project";
-import { classAddress } from "./request";
+import { classAddress, Refused } from "./request";
 import type { Taught } from "./types";
+import { sizeProblem } from "../shared/words";
 
 export interface NamedPicture {
   name: string;
@@ -32,10 +33,11 @@ export async function teach(className: string, pictures: readonly NamedPicture[]
   let known = 0;
   const refused: RefusedPicture[] = [];
   let done = 0;
-  for (const batch of batches(pictures)) {
+  for (const { name, blob } of pictures) if (sizeProblem(blob) !== "") refused.push({ name, error: sizeProblem(blob) });
+  for (const batch of batches(pictures.filter(({ blob }) => sizeProblem(blob) === ""))) {
     const form = new FormData();
     for (const picture of batch) form.append("picture", picture.blob, picture.name);
-    const taught = await submit<Taught>("POST", `${classAddress(className)}/pictures`, form, group);
+    const taught = await submit<Taught>("POST", `${classAddress(className)}/pictures`, form, group).catch(allRefused);
     ids.push(...taught.added.map((one) => one.id), ...taught.known.map((one) => one.id));
     known += taught.known.length;
     notes.push(...taught.notes);
@@ -47,6 +49,20 @@ export async function teach(className: string, pictures: readonly NamedPicture[]
   noteChange();
   await refresh();
   return { ids, known, refused, notes };
+}
+
+/** Where no picture of a batch can be taught, the reasons come with the refusal. */
+function allRefused(error: unknown): Taught {
+  const told = error instanceof Refused ? (error.body as Partial<Taught> | null) : null;
+  if (told?.refused === undefined) throw error;
+  return { added: [], known: [], notes: [], revision: 0, ...told, refused: told.refused };
+}
+
+/** Teaches one, or says why not. */
+export async function teachOne(className: string, picture: NamedPicture): Promise<TaughtPictures> {
+  const taught = await teach(className, [picture]);
+  if (taught.refused[0]) throw new Error(taught.refused[0].error);
+  return taught;
 }
 
 function* batches(pictures: readonly NamedPicture[]): Generator<NamedPicture[]> {

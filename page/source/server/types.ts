@@ -34,6 +34,7 @@ export interface Picture {
 export interface Why {
   nearest: { id: string; class: string; distance: number }[];
   views: { view: string; class: string }[];
+  diagrams: { diagram: string; class: string }[];
   distance: number;
   threshold: number;
 }
