@@ -37,6 +37,10 @@ const char* fault_of(const std::string& name) {
   return nullptr;
 }
 
+bool differ_only_in_case(const std::string& a, const std::string& b) {
+  return a.size() == b.size() && a != b && lower_case(a) == lower_case(b);
+}
+
 }  // namespace
 
 void check_class_name(const std::string& name, std::span<const std::string> classes) {
@@ -45,7 +49,7 @@ void check_class_name(const std::string& name, std::span<const std::string> clas
                        fmt::format("a class cannot be called '{}': the name {}; choose another",
                                    as_text_line(name), fault));
   for (const std::string& other : classes)
-    if (other != name && lower_case(other) == lower_case(name))
+    if (differ_only_in_case(other, name))
       throw ProjectError(Refusal::invalid,
                          fmt::format("classes '{}' and '{}' would differ only in case; choose "
                                      "another name",

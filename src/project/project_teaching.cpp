@@ -118,7 +118,8 @@ Project::Taught Project::teach(const std::vector<NewPicture>& pictures, const st
   for (const NewPicture& picture : pictures) names.insert(picture.class_name);
   {
     const Lock lock(guard_);
-    for (const std::string& name : names) check_class_name(name, class_list());
+    const std::vector<std::string> known = class_list();
+    for (const std::string& name : names) check_class_name(name, known);
   }
   Taught taught{.ids = std::vector<std::string>(pictures.size()),
                 .errors = std::vector<std::string>(pictures.size()),

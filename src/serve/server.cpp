@@ -48,8 +48,10 @@ class Server::Implementation {
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
     if (error)
-      throw data_error(fmt::format("cannot listen at {}, port {}: {}; is another server there?",
-                                   address, port, error.message()));
+      throw data_error(
+          fmt::format("cannot listen at {}, port {}: {}; stop what is there, or use --port 0 "
+                      "for a port that is free",
+                      address, port, error.message()));
     port_ = acceptor_.local_endpoint().port();
   }
 

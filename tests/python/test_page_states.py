@@ -151,6 +151,27 @@ def test_thousands_of_pictures_do_not_freeze_it(serve):
     assert page.run("document.querySelector('.tile[data-key=c4999]').getAttribute('aria-label')") == "picture 5000 of clock"
 
 
+def test_thousands_of_classes_can_be_taught_and_chosen(serve):
+    state = State(sketches())
+    state.order |= {f"empty {number}": [] for number in range(2000)}
+    names = [f"class {number}" for number in range(500)]
+    counts = [[int(i == j) for j in range(500)] for i in range(500)]
+    counts[7][11] = 2
+    state.check = lambda: {"accuracy": 99, "right": 500, "of": 502, "confusion": {"classes": names, "counts": counts}, "wrong": [], "doubtful": []}
+    _, page = serve(state)
+    page.until("document.querySelectorAll('.card:not(.new)').length === 2003")
+    page.draw(lightning(0))
+    page.until("document.querySelectorAll('.chip').length === 200")
+    page.click(".wrong summary")
+    page.click(".wrong input")
+    page.type("empty 1999")
+    page.press("Enter")
+    page.until("document.querySelector(`.card[data-key='empty 1999'] .count`).textContent === '1'")
+    page.click(".check .tabs button:nth-child(3)")
+    assert page.run("[...document.querySelectorAll('.confusion tbody th')].map((e) => e.textContent)") == ["class 7", "class 11"]
+    assert page.run("[...document.querySelectorAll('.confusion tbody td')].map((e) => e.textContent)") == ["1", "2", "·", "1"]
+
+
 def test_names_are_words_and_never_markup(serve):
     evil = '<img src=x onerror="console.log(1)">'
     state = State({evil: sketches()["clock"], "clock": sketches()["butterfly"]})

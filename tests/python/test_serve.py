@@ -390,6 +390,15 @@ def test_says_what_is_wrong_in_one_line_and_writes_nothing(deepvoro, sketches, t
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_a_port_that_is_taken_is_told_and_nothing_is_made(deepvoro, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        process = deepvoro("serve", tmp_path / "new", "--port", port)
+    assert (process.returncode, process.stdout) == (3, "")
+    assert process.stderr == f"deepvoro: cannot listen at 127.0.0.1, port {port}: Address already in use; stop what is there, or use --port 0 for a port that is free\n"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_is_served_once(taught, deepvoro, tmp_path):
     process = deepvoro("serve", tmp_path / "project", "--port", "0")
     assert (process.returncode, process.stdout) == (3, "")

@@ -8,6 +8,8 @@ import { easel } from "./easel";
 import { teachQuestion } from "./question";
 import type { Question } from "./question";
 
+const MOST_CHOICES = 200;
+
 /** One click puts the picture into its right class, and the answer changes before the eyes. */
 export class Wrong {
   private readonly choices = h("div", { class: "choices" });
@@ -37,7 +39,8 @@ export class Wrong {
     const names = classes.value.map((one) => one.name).filter((name) => name !== taken);
     if (names.join("/") === this.names) return;
     this.names = names.join("/");
-    fill(this.choices, ...names.map((name) => this.choice(name)));
+    fill(this.choices, ...names.slice(0, MOST_CHOICES).map((name) => this.choice(name)));
+    this.input.placeholder = names.length > MOST_CHOICES ? "Another class, or a new one" : "Or a new class";
   }
 
   private choice(name: string): HTMLElement {

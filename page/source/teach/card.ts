@@ -27,6 +27,7 @@ export class Card {
   private readonly remove = button("Remove class", ICONS.remove, () => void this.removeAll());
   private readonly foot = h("div", { class: "card-foot" }, this.teach, this.add, this.remove);
   private className: string;
+  private taught = "";
 
   constructor(counts: ClassCount) {
     this.className = counts.name;
@@ -57,10 +58,14 @@ export class Card {
   showTeach(): void {
     const isCamera = easel.mode.value === "camera";
     const words = isCamera ? "Hold to teach" : question.value?.taughtAs === this.className ? "Taught" : "Teach this";
+    const isNothing = question.value === null && !isCamera;
+    const told = `${words} ${isNothing} ${this.className}`;
+    if (told === this.taught) return;
+    this.taught = told;
     const label = this.teach.querySelector("span");
-    if (label && label.textContent !== words) label.textContent = words;
-    this.teach.disabled = !isCamera && (question.value === null || words === "Taught");
-    this.teach.title = question.value === null && !isCamera ? "First draw something, or choose a picture" : "";
+    if (label) label.textContent = words;
+    this.teach.disabled = isNothing || words === "Taught";
+    this.teach.title = isNothing ? "First draw something, or choose a picture" : "";
     this.teach.setAttribute("aria-label", `${words}: ${this.className}`);
   }
 

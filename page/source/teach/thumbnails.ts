@@ -27,13 +27,18 @@ export class Thumbnails {
   /** From one thumbnail to the next: as many as are needed to fill a row. */
   private step = LARGEST_STEP;
   private isSeen = false;
+  /** As observed: asking for it would lay out the page anew for every card. */
+  private width = 0;
 
   constructor(className: string) {
     this.list = new PictureList(className, () => this.draw());
     this.element.append(this.space);
     this.element.addEventListener("scroll", () => this.draw(), { passive: true });
     this.element.addEventListener("keydown", (event) => this.key(event));
-    new ResizeObserver(() => this.draw()).observe(this.element);
+    new ResizeObserver((entries) => {
+      this.width = entries[entries.length - 1]?.contentRect.width ?? 0;
+      this.draw();
+    }).observe(this.element);
     new IntersectionObserver((entries) => {
       this.isSeen = entries.some((entry) => entry.isIntersecting);
       this.draw();
@@ -50,10 +55,9 @@ export class Thumbnails {
   }
 
   private draw(): void {
-    const width = this.element.clientWidth;
-    if (width === 0) return;
-    this.columns = Math.max(1, Math.ceil((width + GAP) / LARGEST_STEP));
-    this.step = (width + GAP) / this.columns;
+    if (this.width === 0) return;
+    this.columns = Math.max(1, Math.ceil((this.width + GAP) / LARGEST_STEP));
+    this.step = (this.width + GAP) / this.columns;
     this.element.style.setProperty("--side", `${this.step - GAP}px`);
     const rows = Math.ceil(this.count / this.columns);
     this.space.style.height = `${rows * this.step - GAP}px`;
