@@ -99,11 +99,10 @@ void FittedEnsemble::influence_of_block(std::span<const MatrixView<const float>>
                                         std::size_t end, MatrixView<double> out) const {
   std::vector<double> scratch(padded(std::ranges::max(dims_)));
   std::vector<double> norms(end - begin);
-  for (std::size_t q = begin; q < end; ++q) std::ranges::fill(out[q], 0.0);
+  Matrix<double> sums(classes_, end - begin);
   for (std::size_t v = 0; v < views_.size(); ++v)
     if (v >= queries.size() || queries[v].cols() != dims_[v])
       throw usage_error("the query needs features of every view of the support");
-  const MatrixView<double> of_block(out.row(begin), end - begin, out.cols(), out.stride());
   Matrix<float> mean;
   const Group* last = nullptr;
   MatrixView<const float> seen;
@@ -119,10 +118,11 @@ void FittedEnsemble::influence_of_block(std::span<const MatrixView<const float>>
       for (std::size_t q = 0; q < norms.size(); ++q) norms[q] = checked_norm(seen[q], scratch);
     }
     last = group.get();
-    group->add_terms(seen, norms, left_out_of, influence_, of_block);
+    group->add_terms(seen, norms, left_out_of, influence_, sums.view());
   }
   for (std::size_t q = begin; q < end; ++q)
-    for (double& value : out[q]) value *= influence_.sign();
+    for (std::size_t k = 0; k < classes_; ++k)
+      out[q][k] = influence_.sign() * sums.row(k)[q - begin];
 }
 
 }  // namespace deepvoro

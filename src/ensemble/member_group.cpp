@@ -88,7 +88,7 @@ class GroupOf final : public FittedEnsemble::Group {
 
   void add_terms(MatrixView<const float> queries, std::span<const double> norms,
                  std::span<const std::size_t> left_out_of, const Influence& influence,
-                 MatrixView<double> out) const override {
+                 MatrixView<double> sums) const override {
     const Matrix<Real> points = points_of(queries, norms);
     Matrix<Real> distances(classes_, points.rows());
     measure(points, left_out_of.empty() ? uses_offsets_ : true, distances.view());
@@ -119,7 +119,7 @@ class GroupOf final : public FittedEnsemble::Group {
           return static_cast<double>(static_cast<Real>(members_[i].weight) * value);
         });
         influence.to_terms(terms);
-        for (std::size_t q = 0; q < terms.size(); ++q) out[q][k] += terms[q];
+        for (std::size_t q = 0; q < terms.size(); ++q) sums.row(k)[q] += terms[q];
       }
     }
   }

@@ -19,11 +19,12 @@ class FittedEnsemble::Group {
 
   // The place of its view among those of the support; means are behind the last.
   [[nodiscard]] virtual std::size_t view() const = 0;
-  // Adds the terms of queries, whose norms are given, to `out`. `left_out_of`: the classes that the
-  // queries are samples of and are taken out of; empty where they are not.
+  // Adds the terms of queries, whose norms are given, to `sums`, [classes x queries].
+  // `left_out_of`: the classes that the queries are samples of and are taken out of; empty where
+  // they are not.
   virtual void add_terms(MatrixView<const float> queries, std::span<const double> norms,
                          std::span<const std::size_t> left_out_of, const Influence& influence,
-                         MatrixView<double> out) const = 0;
+                         MatrixView<double> sums) const = 0;
 };
 
 // What members of a group have in common.

@@ -189,14 +189,13 @@ template <class Real>
 void Stream<Real>::run_episode(const Group& group, const GroupKinds& kinds,
                                const Points<Real>& points, std::size_t e, Worker& worker) {
   const Episode episode = drawn_.episodes()[e];
+  if (kinds.needs_base_distances) find_query_distances(episode, worker);
   measure_episode(episode, points, e, worker);
   CenterDistances<Real> centers;
   QueryDistances<Real> queries{.to_centers = worker.distances.view(), .to_base = {}};
   if (kinds.needs_base_distances) {
     worker.exact_way.reset();
     measure_prototypes(episode, points, e, worker);
-    for (std::size_t q = 0; q < episode.query.size(); ++q)
-      worker.query_to_base[q] = sample_to_base_.row(episode.query[q]);
     centers = {worker.prototype_to_base.view(), [&](std::size_t way, std::size_t base) {
                  return exact_base_distance(episode, way, base, worker);
                }};
@@ -217,6 +216,16 @@ void Stream<Real>::run_episode(const Group& group, const GroupKinds& kinds,
       values = worker.weighted.view();
     }
     visit_(group.first + i, range_.begin + e, values, worker.terms.view());
+  }
+}
+
+template <class Real>
+void Stream<Real>::find_query_distances(const Episode& episode, Worker& worker) const {
+  constexpr std::size_t line = 64 / sizeof(Real);
+  for (std::size_t q = 0; q < episode.query.size(); ++q) {
+    const Real* row = sample_to_base_.row(episode.query[q]);
+    for (std::size_t t = 0; t < sample_to_base_.cols(); t += line) __builtin_prefetch(row + t);
+    worker.query_to_base[q] = row;
   }
 }
 

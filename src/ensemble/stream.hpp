@@ -115,6 +115,9 @@ class Stream {
   void run_episode(const Group& group, const GroupKinds& kinds, const Points<Real>& points,
                    std::size_t e, Worker& worker);
 
+  // Those of an episode's queries to the base prototypes, which are fetched into the cache.
+  void find_query_distances(const Episode& episode, Worker& worker) const;
+
   // Distances of an episode's queries to its prototypes.
   void measure_episode(const Episode& episode, const Points<Real>& points, std::size_t e,
                        Worker& worker);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "kernels/kernels.hpp"
 #include "surrogate_distances.hpp"
@@ -31,45 +32,24 @@ void SurrogateClasses<Real>::select(MatrixView<const Real> distances, std::size_
       joins_at_[order_[place]] = std::min(joins_at_[order_[place]], place + 1);
   }
 
-  joined_.clear();
-  begin_.assign(1, 0);
-  for (std::size_t R = 1; R <= levels; ++R) {
-    for (std::size_t t = 0; t < bases; ++t)
-      if (joins_at_[t] == R) joined_.push_back(t);
-    begin_.push_back(joined_.size());
-  }
+  begin_.assign(levels + 1, 0);
+  for (const std::size_t R : joins_at_)
+    if (R != never) ++begin_[R];
+  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  joined_.resize(begin_.back());
+  next_ = begin_;
+  for (std::size_t t = 0; t < bases; ++t)
+    if (joins_at_[t] != never) joined_[next_[joins_at_[t] - 1]++] = t;
 }
 
-// Fills order_ with the `count` nearest base classes, sorted; of equals the first is ahead. The
-// nearest is taken out again and again; the nearest of each block of base classes is remembered, so
-// that only the block it came from is looked through again.
+// Fills order_ with the `count` nearest base classes, sorted; of equals the first is ahead.
 template <class Real>
 void SurrogateClasses<Real>::find_nearest(std::span<const Real> distances, std::size_t count) {
-  constexpr std::size_t width = 16;
-  constexpr Real taken = std::numeric_limits<Real>::infinity();
-  const std::size_t blocks = (distances.size() + width - 1) / width;
-  left_.assign(blocks * width, taken);
-  std::ranges::copy(distances, left_.begin());
-  nearest_.resize(blocks);
-  const auto look_through = [&](std::size_t block) {
-    std::size_t at = block * width;
-    Real smallest = left_[at];
-    for (std::size_t i = at + 1; i < (block + 1) * width; ++i) {
-      const bool smaller = left_[i] < smallest;
-      smallest = smaller ? left_[i] : smallest;
-      at = smaller ? i : at;
-    }
-    nearest_[block] = at;
-  };
-  for (std::size_t block = 0; block < blocks; ++block) look_through(block);
-  order_.clear();
-  while (order_.size() < count) {
-    std::size_t at = nearest_[0];
-    for (const std::size_t other : nearest_) at = left_[other] < left_[at] ? other : at;
-    order_.push_back(at);
-    left_[at] = taken;
-    look_through(at / width);
-  }
+  ranks_.resize(padded(distances.size()));
+  kernels::ranks(kernels::active(), distances.data(), distances.size(), ranks_.data());
+  order_.resize(count);
+  for (std::size_t t = 0; t < distances.size(); ++t)
+    if (ranks_[t] < count) order_[ranks_[t]] = t;
 }
 
 // A base class outside the sorted ones can be as close as the last of them.
@@ -123,8 +103,7 @@ SurrogateDistances<Real>::SurrogateDistances(std::size_t classes, std::size_t qu
       squared_(classes, queries),
       shares_(classes, queries),
       values_(classes, queries),
-      of_queries_(1, queries),
-      of_centers_(classes) {}
+      scales_(1, queries) {}
 
 template <class Real>
 void SurrogateDistances<Real>::begin(const GeometryFit<Real>& fit,
@@ -136,7 +115,7 @@ void SurrogateDistances<Real>::begin(const GeometryFit<Real>& fit,
   const MatrixView<const Real> distances = queries.to_centers;
   const std::size_t stride = distances.stride();
   std::fill_n(squared_.row(0), squared_.rows() * stride, Real{0});
-  Real* scales = of_queries_.row(0);
+  Real* scales = scales_.row(0);
   std::fill_n(scales, stride, Real{0});
   for (std::size_t k = 0; k < distances.rows(); ++k)
     for (std::size_t q = 0; q < stride; ++q) scales[q] += distances.row(k)[q];
@@ -147,19 +126,29 @@ void SurrogateDistances<Real>::begin(const GeometryFit<Real>& fit,
 
 template <class Real>
 void SurrogateDistances<Real>::grow_to(std::size_t R) {
-  const kernels::Table& kernels = kernels::active();
   const SurrogateClasses<Real>& classes = fit_->classes();
   const MatrixView<const Real> centers_to_base = fit_->centers_to_base();
+  const std::size_t ways = squared_.rows();
+  const std::size_t stride = squared_.stride();
   while (grown_to_ < std::min(R, classes.levels())) {
+    const std::span<const std::size_t> joining = classes.joining_at(++grown_to_);
+    if (joining.empty()) continue;
     shares_are_present_ = false;
-    for (const std::size_t t : classes.joining_at(++grown_to_)) {
-      Real* of_queries = of_queries_.row(0);
-      for (std::size_t q = 0; q < to_base_.size(); ++q) of_queries[q] = to_base_[q][t];
-      for (std::size_t k = 0; k < of_centers_.size(); ++k)
-        of_centers_[k] = centers_to_base.row(k)[t];
-      kernels::grow_surrogate(kernels, of_queries, of_centers_.data(), of_centers_.size(),
-                              squared_.stride(), squared_.row(0));
-    }
+    of_queries_.resize(joining.size() * stride);
+    for (std::size_t q = 0; q < to_base_.size(); ++q)
+      for (std::size_t t = 0; t < joining.size(); ++t)
+        of_queries_[t * stride + q] = to_base_[q][joining[t]];
+    of_centers_.resize(joining.size() * ways);
+    for (std::size_t t = 0; t < joining.size(); ++t)
+      for (std::size_t k = 0; k < ways; ++k)
+        of_centers_[t * ways + k] = centers_to_base.row(k)[joining[t]];
+    kernels::grow_surrogate(kernels::active(),
+                            kernels::SurrogateGrowth<Real>{.of_queries = of_queries_.data(),
+                                                           .of_ways = of_centers_.data(),
+                                                           .joining = joining.size(),
+                                                           .ways = ways,
+                                                           .stride = stride,
+                                                           .sums = squared_.row(0)});
   }
 }
 

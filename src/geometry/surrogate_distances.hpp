@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <utility>
@@ -17,9 +18,9 @@ namespace deepvoro {
 template <class Real>
 class SurrogateClasses {
  public:
-  // distances: [ways x base classes], of each prototype to each base prototype. Ties go to the
-  // smaller base index; an R above the number of base classes means all of them. Where rounding
-  // leaves open which of two is nearer, `exact(way, base)` is asked for better distances.
+  // distances: [ways x base classes], of each prototype to each base prototype, padded rows. Ties
+  // go to the smaller base index; an R above the number of base classes means all of them. Where
+  // rounding leaves open which of two is nearer, `exact(way, base)` is asked for better distances.
   using ExactDistance = std::function<double(std::size_t way, std::size_t base)>;
   void select(MatrixView<const Real> distances, std::size_t largest_R, const ExactDistance& exact);
 
@@ -36,16 +37,15 @@ class SurrogateClasses {
   void settle_close_ones(std::span<const Real> distances, std::size_t way, std::size_t sorted,
                          const ExactDistance& exact);
 
-  // Scratch: base classes by distance; the distances of those not among them; the nearest of each
-  // block of these; base classes whose order is doubtful.
+  // Scratch: the rank of each base class; base classes by distance; those whose order is doubtful.
+  std::vector<std::uint32_t> ranks_;
   std::vector<std::size_t> order_;
-  std::vector<Real> left_;
-  std::vector<std::size_t> nearest_;
   std::vector<std::pair<double, std::size_t>> close_;
   std::vector<std::size_t> joins_at_;  // for each base class, the R at which it joins
   std::vector<std::size_t> joined_;    // base classes by joining R, then index
 
-  std::vector<std::size_t> begin_{0};  // where in joined_ each R begins
+  std::vector<std::size_t> begin_{0};  // where in joined_ each R + 1 begins
+  std::vector<std::size_t> next_;      // scratch: where in joined_ the next of R + 1 goes
 };
 
 template <class Real>
@@ -81,7 +81,8 @@ class SurrogateDistances final : public GeometryDistances<Real> {
   Matrix<Real> squared_;   // |d' - d'_k|^2 so far
   Matrix<Real> shares_;    // d''/|d''|_1 for the present R
   Matrix<Real> values_;
-  Matrix<Real> of_queries_;       // distances of all queries from one base class
+  Matrix<Real> scales_;           // 1/|d|_1
+  std::vector<Real> of_queries_;  // distances of all queries from base classes that join
   std::vector<Real> of_centers_;  // the same of the centers
 };
 

@@ -176,33 +176,72 @@ bool distances(const Real* norms, const Real* dots, std::size_t count, Real* out
   return close != 0;
 }
 
-template <class Real>
-void grow_surrogate(const Real* of_queries, const Real* of_ways, std::size_t ways,
-                    std::size_t stride, Real* sums) {
-  for (std::size_t k = 0; k < ways; ++k) {
-    const Real of_way = of_ways[k];
-    Real* of_sum = sums + k * stride;
-    for (std::size_t q = 0; q < stride; ++q) {
-      const Real difference = of_queries[q] - of_way;
-      of_sum[q] = fused(difference, difference, of_sum[q]);
+template <std::size_t Ways, class Real>
+void grow_ways(const dk::SurrogateGrowth<Real>& task, std::size_t first_way) {
+  using LanesOf = decltype(load_lanes(task.sums));
+  for (std::size_t begin = 0; begin < task.stride; begin += 16) {
+    Real* sums = task.sums + first_way * task.stride + begin;
+    LanesOf partial[Ways];
+    for (std::size_t k = 0; k < Ways; ++k) partial[k] = load_lanes(sums + k * task.stride);
+    for (std::size_t t = 0; t < task.joining; ++t) {
+      const LanesOf of_queries = load_lanes(task.of_queries + t * task.stride + begin);
+      const Real* of_ways = task.of_ways + t * task.ways + first_way;
+      for (std::size_t k = 0; k < Ways; ++k) {
+        const LanesOf difference = of_queries - LanesOf::all_of(of_ways[k]);
+        partial[k] = multiply_add(difference, difference, partial[k]);
+      }
     }
+    for (std::size_t k = 0; k < Ways; ++k) partial[k].store(sums + k * task.stride);
   }
 }
 
 template <class Real>
-void surrogate_shares(const Real* sums, std::size_t ways, std::size_t stride, Real* shares) {
+void grow_surrogate(const dk::SurrogateGrowth<Real>& task) {
+  constexpr std::size_t together = 5;
+  std::size_t k = 0;
+  for (; k + together <= task.ways; k += together) grow_ways<together>(task, k);
+  for (; k < task.ways; ++k) grow_ways<1>(task, k);
+}
+
+// Sixteen values are compared with all the others at a time. Where a comparison holds it is -1.
+template <class Real>
+void ranks(const Real* values, std::size_t count, std::uint32_t* out) {
+  typedef Real Wide __attribute__((vector_size(16 * sizeof(Real))));
+  Wide place;
+  for (int i = 0; i < 16; ++i) place[i] = static_cast<Real>(i);
+  for (std::size_t begin = 0; begin < count; begin += 16) {
+    Wide own;
+    memcpy(&own, values + begin, sizeof own);
+    const std::size_t end = count < begin + 16 ? count : begin + 16;
+    auto before = own < own;
+    for (std::size_t other = 0; other < begin; ++other) before += own >= values[other];
+    for (std::size_t other = begin; other < end; ++other)
+      before += (own > values[other]) |
+                ((own == values[other]) & (place > static_cast<Real>(other - begin)));
+    for (std::size_t other = end; other < count; ++other) before += own > values[other];
+    for (int i = 0; i < 16; ++i)
+      out[begin + static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(-before[i]);
+  }
+}
+
+template <class Real>
+void surrogate_shares(const Real* __restrict sums, std::size_t ways, std::size_t stride,
+                      Real* __restrict shares) {
+  using LanesOf = decltype(load_lanes(sums));
+  const LanesOf zero = LanesOf::zero();
+  for (std::size_t i = 0; i < ways * stride; ++i) shares[i] = root(sums[i]);
   for (std::size_t begin = 0; begin < stride; begin += 16) {
-    Real total[16] = {};
+    LanesOf of_ways = zero;
     for (std::size_t k = 0; k < ways; ++k)
-      for (std::size_t i = 0; i < 16; ++i) {
-        const Real distance = root(sums[k * stride + begin + i]);
-        shares[k * stride + begin + i] = distance;
-        total[i] += distance;
-      }
-    Real scale[16];
-    for (std::size_t i = 0; i < 16; ++i) scale[i] = total[i] > 0 ? 1 / total[i] : Real{0};
-    for (std::size_t k = 0; k < ways; ++k)
-      for (std::size_t i = 0; i < 16; ++i) shares[k * stride + begin + i] *= scale[i];
+      of_ways = of_ways + load_lanes(shares + k * stride + begin);
+    Real total[16];
+    of_ways.store(total);
+    for (Real& value : total) value = value > 0 ? 1 / value : Real{0};
+    const LanesOf scale = load_lanes(total);
+    for (std::size_t k = 0; k < ways; ++k) {
+      Real* of_way = shares + k * stride + begin;
+      multiply_add(load_lanes(of_way), scale, zero).store(of_way);
+    }
   }
 }
 
@@ -405,6 +444,8 @@ constexpr dk::Table make_table(dk::Level level) {
           .distances_double = distances<double>,
           .grow_surrogate_float = grow_surrogate<float>,
           .grow_surrogate_double = grow_surrogate<double>,
+          .ranks_float = ranks<float>,
+          .ranks_double = ranks<double>,
           .surrogate_shares_float = surrogate_shares<float>,
           .surrogate_shares_double = surrogate_shares<double>,
           .combine_float = combine<float>,

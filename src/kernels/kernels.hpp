@@ -80,6 +80,18 @@ inline constexpr std::size_t kFlopsPerRound = 2 * 8 * 16;
 // of the squared norms of both points: 1 / kCancellation.
 inline constexpr int kCancellation = 64;
 
+// Surrogate representation, lanes are queries: for each of the base classes that join, one after
+// the other, and each way k: sums[k][q] += (of_queries[t][q] - of_ways[t][k])^2.
+template <class Real>
+struct SurrogateGrowth {
+  const Real* of_queries = nullptr;  // [joining x stride]
+  const Real* of_ways = nullptr;     // [joining x ways]
+  std::size_t joining = 0;
+  std::size_t ways = 0;
+  std::size_t stride = 0;
+  Real* sums = nullptr;  // [ways x stride]
+};
+
 struct Table {
   Level level;
 
@@ -114,12 +126,12 @@ struct Table {
   bool (*distances_float)(const float* norms, const float* dots, std::size_t count, float* out);
   bool (*distances_double)(const double* norms, const double* dots, std::size_t count, double* out);
 
-  // Surrogate representation, lanes are queries: for each way k, of `ways`, whose sums lie `stride`
-  // apart: sums[k][q] += (of_queries[q] - of_ways[k])^2.
-  void (*grow_surrogate_float)(const float* of_queries, const float* of_ways, std::size_t ways,
-                               std::size_t stride, float* sums);
-  void (*grow_surrogate_double)(const double* of_queries, const double* of_ways, std::size_t ways,
-                                std::size_t stride, double* sums);
+  void (*grow_surrogate_float)(const SurrogateGrowth<float>& task);
+  void (*grow_surrogate_double)(const SurrogateGrowth<double>& task);
+  // out[i]: how many of `count` values are less than values[i], or equal and ahead of it. Both have
+  // padded(count) elements; what is behind the last does not matter.
+  void (*ranks_float)(const float* values, std::size_t count, std::uint32_t* out);
+  void (*ranks_double)(const double* values, std::size_t count, std::uint32_t* out);
   // shares[k][q] = sqrt(sums[k][q]) / (sum of these over k), where a zero vector stays zero.
   void (*surrogate_shares_float)(const float* sums, std::size_t ways, std::size_t stride,
                                  float* shares);
@@ -196,13 +208,17 @@ template <class Real>
 [[nodiscard]] bool loses_digits(Real norms, Real dot) {
   return (norms - 2 * dot) * kCancellation < norms;
 }
-inline void grow_surrogate(const Table& table, const float* of_queries, const float* of_ways,
-                           std::size_t ways, std::size_t stride, float* sums) {
-  table.grow_surrogate_float(of_queries, of_ways, ways, stride, sums);
+inline void grow_surrogate(const Table& table, const SurrogateGrowth<float>& task) {
+  table.grow_surrogate_float(task);
 }
-inline void grow_surrogate(const Table& table, const double* of_queries, const double* of_ways,
-                           std::size_t ways, std::size_t stride, double* sums) {
-  table.grow_surrogate_double(of_queries, of_ways, ways, stride, sums);
+inline void grow_surrogate(const Table& table, const SurrogateGrowth<double>& task) {
+  table.grow_surrogate_double(task);
+}
+inline void ranks(const Table& table, const float* values, std::size_t count, std::uint32_t* out) {
+  table.ranks_float(values, count, out);
+}
+inline void ranks(const Table& table, const double* values, std::size_t count, std::uint32_t* out) {
+  table.ranks_double(values, count, out);
 }
 inline void surrogate_shares(const Table& table, const float* sums, std::size_t ways,
                              std::size_t stride, float* shares) {

@@ -207,6 +207,88 @@ TEST_P(KernelTest, AccumulatesInDouble) {
   }
 }
 
+template <class Real>
+void expect_plain_ranks(const Table& kernels) {
+  for (const std::size_t count : kLengths)
+    for (const unsigned distinct : {1U, 3U, 1'000'000U}) {
+      std::mt19937 random(5);
+      Matrix<Real> values(1, count);
+      for (std::size_t i = 0; i < count; ++i)
+        values.row(0)[i] = static_cast<Real>(random() % distinct);
+      std::vector<std::uint32_t> found(padded(count));
+      ranks(kernels, values.row(0), count, found.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        std::uint32_t before = 0;
+        for (std::size_t other = 0; other < count; ++other)
+          if (values.row(0)[other] < values.row(0)[i] ||
+              (values.row(0)[other] == values.row(0)[i] && other < i))
+            ++before;
+        EXPECT_EQ(found[i], before) << i << " of " << count << ", " << distinct << " values";
+      }
+    }
+}
+
+TEST_P(KernelTest, RanksCountWhatIsLessOrEqualAndAhead) {
+  expect_plain_ranks<float>(*kernels_);
+  expect_plain_ranks<double>(*kernels_);
+}
+
+template <class Real>
+void expect_plain_growth(const Table& kernels) {
+  constexpr std::size_t stride = 48;
+  for (const std::size_t ways : {1U, 4U, 5U, 7U, 12U})
+    for (const std::size_t joining : {0U, 1U, 3U}) {
+      const auto of_queries = random_matrix<Real>(3, stride, 6);
+      const auto of_ways = random_matrix<Real>(1, joining * ways + 1, 7);
+      auto sums = random_matrix<Real>(ways, stride, 8);
+      const auto before = random_matrix<Real>(ways, stride, 8);
+      grow_surrogate(kernels, SurrogateGrowth<Real>{.of_queries = of_queries.row(0),
+                                                    .of_ways = of_ways.row(0),
+                                                    .joining = joining,
+                                                    .ways = ways,
+                                                    .stride = stride,
+                                                    .sums = sums.row(0)});
+      for (std::size_t k = 0; k < ways; ++k)
+        for (std::size_t q = 0; q < stride; ++q) {
+          Real expected = before.row(k)[q];
+          for (std::size_t t = 0; t < joining; ++t) {
+            const Real difference = of_queries.row(t)[q] - of_ways.row(0)[t * ways + k];
+            expected = std::fma(difference, difference, expected);
+          }
+          EXPECT_EQ(sums.row(k)[q], expected) << ways << " ways, " << joining << " joining";
+        }
+    }
+}
+
+TEST_P(KernelTest, SurrogatesGrowByEveryBaseClassInTurn) {
+  expect_plain_growth<float>(*kernels_);
+  expect_plain_growth<double>(*kernels_);
+}
+
+template <class Real>
+void expect_plain_shares(const Table& kernels) {
+  constexpr std::size_t stride = 32;
+  for (const std::size_t ways : {1U, 5U, 7U}) {
+    auto sums = random_matrix<Real>(ways, stride, 9);
+    for (std::size_t k = 0; k < ways; ++k)
+      for (std::size_t q = 0; q < stride; ++q)
+        sums.row(k)[q] = q == 3 ? Real{0} : std::abs(sums.row(k)[q]);
+    Matrix<Real> shares(ways, stride);
+    surrogate_shares(kernels, sums.row(0), ways, stride, shares.row(0));
+    for (std::size_t q = 0; q < stride; ++q) {
+      Real total = 0;
+      for (std::size_t k = 0; k < ways; ++k) total += std::sqrt(sums.row(k)[q]);
+      for (std::size_t k = 0; k < ways; ++k)
+        EXPECT_EQ(shares.row(k)[q], total > 0 ? std::sqrt(sums.row(k)[q]) * (1 / total) : Real{0});
+    }
+  }
+}
+
+TEST_P(KernelTest, SharesOfAZeroVectorAreZero) {
+  expect_plain_shares<float>(*kernels_);
+  expect_plain_shares<double>(*kernels_);
+}
+
 TEST_P(KernelTest, WidensEveryHalfAsIeeeSays) {
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
