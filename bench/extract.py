@@ -86,7 +86,7 @@ def measure(name, threads):
     flags = {"imagenet_stem": True} if of_imagenet else {}
     pictures = np.random.RandomState(0).randint(0, 256, (BATCH, size, size, 3)).astype(np.uint8)
     network = torch_networks.with_random_statistics(torch_networks.network(name, **flags), seed=1)
-    ours = {"LibTorch": Ours(models.write_model(SCRATCH / f"{name}.safetensors", network, name=name, input_size=size, **flags), pictures, threads)}
+    ours = {"deepvoro": Ours(models.write_model(SCRATCH / f"{name}.safetensors", network, name=name, input_size=size, **flags), pictures, threads)}
     if HAS_ONNX:
         ours["ONNX"] = Ours(export(network, SCRATCH / f"{name}.onnx", size), pictures, threads)
     orders = {"channels last": torch.channels_last, "contiguous": torch.contiguous_format}

@@ -11,7 +11,7 @@
 
 #include "deepvoro/backbone/backbone.hpp"
 #include "features/npy.hpp"
-#include "tests/backbone/pictures_of_npy.hpp"
+#include "tests/tools/pictures_of_npy.hpp"
 
 int main(int argc, char** argv) try {
   using namespace deepvoro;

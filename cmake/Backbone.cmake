@@ -10,10 +10,10 @@ endif()
 if(TORCH_FOUND AND NOT DEEPVORO_BACKBONE STREQUAL "OFF")
   set(DEEPVORO_BUILD_BACKBONE ON)
 else()
-  message(STATUS "without LibTorch: deepvoro train and extract will say how to get it")
+  message(STATUS "without LibTorch: training, CUDA and TorchScript modules will say how to get it")
 endif()
 
-# The Debian package that networks need where they run, for the message of one that is missing.
+# The Debian package that the library needs where it runs, for the message of one that is missing.
 set(DEEPVORO_TORCH_PACKAGE libtorch-dev)
 if(DEEPVORO_BUILD_BACKBONE)
   get_filename_component(torch_library "${TORCH_LIBRARY}" REALPATH)

@@ -1,5 +1,5 @@
 # What dpkg-shlibdeps finds: packages that the program, the library and the Python module cannot do without, and, as
-# recommended ones, those that networks need besides. LibTorch is large, and nothing but pictures needs it.
+# suggested ones, those that training, CUDA and TorchScript modules need besides: LibTorch is large.
 find_program(DPKG_SHLIBDEPS dpkg-shlibdeps REQUIRED)
 function(find_packages_of files out)
   set(folder ${CPACK_TOPLEVEL_DIRECTORY}/shlibdeps)
@@ -30,5 +30,5 @@ if(networks)
       list(REMOVE_ITEM of_networks "${package}")
     endif()
   endforeach()
-  list(JOIN of_networks ", " CPACK_DEBIAN_PACKAGE_RECOMMENDS)
+  list(JOIN of_networks ", " CPACK_DEBIAN_PACKAGE_SUGGESTS)
 endif()

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <bit>
 #include <nlohmann/json.hpp>
 
 #include "core/json_text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "features/formats/feature_table.hpp"
 #include "features/json_fields.hpp"
+#include "kernels/network_kernels.hpp"
 
 namespace deepvoro {
 namespace {
@@ -109,8 +111,7 @@ ModelFile::ModelFile(const std::filesystem::path& file) : tensors_(file) {
   description_ = parse_description(found->second, file.string());
 }
 
-std::vector<float> ModelFile::values(const std::string& name,
-                                     std::span<const std::int64_t> shape) const {
+LoadedArray ModelFile::loaded(const std::string& name, std::span<const std::int64_t> shape) const {
   if (!tensors_.has(name))
     throw data_error(
         fmt::format("{}: has no tensor '{}', which {} needs; the file is of another network",
@@ -121,12 +122,33 @@ std::vector<float> ModelFile::values(const std::string& name,
     throw data_error(fmt::format("{}: '{}' has shape {}, but {} needs {}", tensors_.where(), name,
                                  shape_text(loaded.array.shape), description_.architecture.name,
                                  shape_text(expected)));
+  return loaded;
+}
+
+std::vector<float> ModelFile::values(const std::string& name,
+                                     std::span<const std::int64_t> shape) const {
+  LoadedArray loaded = this->loaded(name, shape);
   std::uint64_t elements = 1;
-  for (const std::uint64_t size : expected) elements *= size;
+  for (const std::uint64_t size : loaded.array.shape) elements *= size;
   loaded.array.shape = {elements};
   FeatureTable table;
   append_rows(loaded.array, fmt::format("{}: '{}'", tensors_.where(), name), 0, table);
   return std::move(table.values);
+}
+
+TensorValues ModelFile::mapped_values(const std::string& name,
+                                      std::span<const std::int64_t> shape) const {
+  static_assert(std::endian::native == std::endian::little);
+  const LoadedArray loaded = this->loaded(name, shape);
+  const std::span<const std::byte> bytes = loaded.array.data;
+  const auto* floats = reinterpret_cast<const float*>(bytes.data());
+  const std::size_t count = bytes.size() / sizeof(float);
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0;
+  if (loaded.array.type == NumberType::float32 && is_aligned &&
+      kernels::network_kernels().all_finite(floats, count))
+    return {loaded.memory, {floats, count}};
+  const auto converted = std::make_shared<const std::vector<float>>(values(name, shape));
+  return {converted, *converted};
 }
 
 void write_model_file(const std::filesystem::path& file, const ModelDescription& description,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,11 @@ namespace deepvoro {
 
 [[nodiscard]] std::string description_json(const ModelDescription& description);
 [[nodiscard]] ModelDescription parse_description(const std::string& text, const std::string& where);
+
+struct TensorValues {
+  std::shared_ptr<const void> memory;
+  std::span<const float> values;
+};
 
 // A model on disk: a .safetensors file whose metadata hold the description under "deepvoro".
 // Reading maps the file; nothing is allocated before its sizes were checked.
@@ -28,7 +34,14 @@ class ModelFile {
   [[nodiscard]] std::vector<float> values(const std::string& name,
                                           std::span<const std::int64_t> shape) const;
 
+  // The same, in the mapped file itself where it holds them as float32.
+  [[nodiscard]] TensorValues mapped_values(const std::string& name,
+                                           std::span<const std::int64_t> shape) const;
+
  private:
+  [[nodiscard]] LoadedArray loaded(const std::string& name,
+                                   std::span<const std::int64_t> shape) const;
+
   SafetensorsFile tensors_;
   ModelDescription description_;
 };

@@ -102,7 +102,7 @@ Classifier Classifier::fit_pictures(const LabelledPictures& pictures, const Pict
                                     ? installed(suitable_backbone(all))
                                     : BackboneChoice{looking.backbone, "as requested"};
   if (looking.events.loading) looking.events.loading(choice.name);
-  OpenedBackbone backbone = open_backbone(choice.name, looking.device);
+  OpenedBackbone backbone = open_backbone(choice.name, looking.device, looking.threads);
   const FeatureOrigin origin = backbone.origin;
   auto statistics = statistics_for(method, backbone);
   std::vector<std::string> views;

@@ -23,28 +23,32 @@ std::string short_hash(const std::string& sha256) {
 }
 
 // All but the hash of its file.
-OpenedBackbone open_unhashed(const std::string& name_or_file, const std::string& device) {
+OpenedBackbone open_unhashed(const std::string& name_or_file, const std::string& device,
+                             unsigned threads) {
   const fs::path file = backbone_file(name_or_file);
-  OpenedBackbone opened{.file = file,
-                        .device = device,
-                        .network = open_network(file, {.device = device}),
-                        .origin = {}};
+  const bool is_ours = !is_torchscript(file) && !is_onnx(file);
+  OpenedBackbone opened{
+      .file = file,
+      .device = device,
+      .network = open_network(file, {.threads = is_ours ? threads : 1, .device = device}),
+      .origin = {}};
   // A name stays a name; a file has to be found from anywhere.
   opened.origin.backbone = file == fs::path(name_or_file)
                                ? fs::absolute(file).lexically_normal().string()
                                : name_or_file;
-  opened.origin.description_json = is_torchscript(file) || is_onnx(file)
-                                       ? json{{"format", is_onnx(file) ? "onnx" : "torchscript"},
+  opened.origin.description_json = is_ours
+                                       ? description_json(description_of(file))
+                                       : json{{"format", is_onnx(file) ? "onnx" : "torchscript"},
                                               {"input_size", opened.network->input_size()}}
-                                             .dump()
-                                       : description_json(description_of(file));
+                                             .dump();
   return opened;
 }
 
 }  // namespace
 
-OpenedBackbone open_backbone(const std::string& name_or_file, const std::string& device) {
-  OpenedBackbone opened = open_unhashed(name_or_file, device);
+OpenedBackbone open_backbone(const std::string& name_or_file, const std::string& device,
+                             unsigned threads) {
+  OpenedBackbone opened = open_unhashed(name_or_file, device, threads);
   opened.origin.sha256 = sha256_hex(MappedFile(opened.file).bytes());
   return opened;
 }
@@ -71,8 +75,8 @@ std::string backbone_of(const FeatureOrigin& origin, const std::string& elsewher
 }
 
 OpenedBackbone open_backbone_of(const FeatureOrigin& origin, const std::string& elsewhere,
-                                const std::string& device) {
-  OpenedBackbone opened = open_unhashed(backbone_of(origin, elsewhere), device);
+                                const std::string& device, unsigned threads) {
+  OpenedBackbone opened = open_unhashed(backbone_of(origin, elsewhere), device, threads);
   opened.origin.sha256 = origin.sha256;  // as was just checked
   return opened;
 }

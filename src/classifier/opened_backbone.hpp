@@ -9,7 +9,7 @@
 
 namespace deepvoro {
 
-// A network, which computes on one thread, with what a classifier remembers of it.
+// A network with what a classifier remembers of it.
 struct OpenedBackbone {
   std::filesystem::path file;
   std::string device;  // "cpu" or "cuda"
@@ -17,9 +17,10 @@ struct OpenedBackbone {
   FeatureOrigin origin;
 };
 
-// By name or file.
+// By name or file. Where several pictures are seen at the same time, a network computes on the
+// thread of its picture; a picture alone has as many as `threads`, if the network is one of ours.
 [[nodiscard]] OpenedBackbone open_backbone(const std::string& name_or_file,
-                                           const std::string& device);
+                                           const std::string& device, unsigned threads = 1);
 
 // Name or file of the one that made a classifier's features; `elsewhere` is where it lies now, if
 // not empty. One that is missing or has another hash is a data error.
@@ -27,6 +28,6 @@ struct OpenedBackbone {
 
 [[nodiscard]] OpenedBackbone open_backbone_of(const FeatureOrigin& origin,
                                               const std::string& elsewhere,
-                                              const std::string& device);
+                                              const std::string& device, unsigned threads);
 
 }  // namespace deepvoro

@@ -90,7 +90,9 @@ PictureNetworks::PictureNetworks(OpenedBackbone backbone, const std::vector<std:
 Embedder& PictureNetworks::embedder(unsigned worker) {
   std::optional<Embedder>& embedder = embedders_[worker];
   if (!embedder) {
-    networks_[worker] = open_network(backbone_.file, {.device = backbone_.device});
+    networks_[worker] = backbone_.network->for_another_thread();
+    if (!networks_[worker])
+      networks_[worker] = open_network(backbone_.file, {.device = backbone_.device});
     embedder.emplace(*networks_[worker], embedders_.front()->views());
   }
   return *embedder;
@@ -166,7 +168,7 @@ void NetworkSlot::use(const FeatureOrigin& origin, const std::vector<std::string
   if (!networks || elsewhere_ != options.backbone || device_ != options.device) {
     if (options.events.loading) options.events.loading(name);
     networks = std::make_shared<PictureNetworks>(
-        open_backbone_of(origin, options.backbone, options.device), views);
+        open_backbone_of(origin, options.backbone, options.device, options.threads), views);
     networks_ = networks;
     elsewhere_ = options.backbone;
     device_ = options.device;

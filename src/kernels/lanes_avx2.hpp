@@ -73,6 +73,10 @@ inline DoubleLanes multiply_add(const DoubleLanes& a, const DoubleLanes& b, cons
            _mm256_fmadd_pd(a.part[3], b.part[3], c.part[3])}};
 }
 
+inline FloatLanes larger(const FloatLanes& a, const FloatLanes& b) {
+  return {_mm256_max_ps(a.low, b.low), _mm256_max_ps(a.high, b.high)};
+}
+
 // The tree every level follows: 16 sums become 8, 4, 2, 1, each half added to the other.
 inline double sum(const DoubleLanes& lanes) {
   const __m256d eight_low = _mm256_add_pd(lanes.part[0], lanes.part[2]);

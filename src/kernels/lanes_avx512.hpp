@@ -57,6 +57,10 @@ inline DoubleLanes multiply_add(const DoubleLanes& a, const DoubleLanes& b, cons
   return {_mm512_fmadd_pd(a.low, b.low, c.low), _mm512_fmadd_pd(a.high, b.high, c.high)};
 }
 
+inline FloatLanes larger(const FloatLanes& a, const FloatLanes& b) {
+  return {_mm512_max_ps(a.all, b.all)};
+}
+
 // The tree every level follows: 16 sums become 8, 4, 2, 1, each half added to the other.
 inline double sum(const DoubleLanes& lanes) {
   const __m512d eight = _mm512_add_pd(lanes.low, lanes.high);

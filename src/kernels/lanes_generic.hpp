@@ -59,6 +59,13 @@ inline DoubleLanes multiply_add(const DoubleLanes& a, const DoubleLanes& b, cons
   return result;
 }
 
+inline FloatLanes larger(const FloatLanes& a, const FloatLanes& b) {
+  FloatLanes result;
+  for (std::size_t i = 0; i < 16; ++i)
+    result.value[i] = a.value[i] > b.value[i] ? a.value[i] : b.value[i];
+  return result;
+}
+
 // The tree every level follows: 16 sums become 8, 4, 2, 1, each half added to the other.
 template <class T>
 double sum(const Lanes<T>& lanes) {

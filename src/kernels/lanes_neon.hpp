@@ -80,6 +80,12 @@ inline DoubleLanes multiply_add(const DoubleLanes& a, const DoubleLanes& b, cons
   return result;
 }
 
+inline FloatLanes larger(const FloatLanes& a, const FloatLanes& b) {
+  FloatLanes result;
+  for (std::size_t i = 0; i < 4; ++i) result.part[i] = vmaxq_f32(a.part[i], b.part[i]);
+  return result;
+}
+
 // The tree every level follows: 16 sums become 8, 4, 2, 1, each half added to the other.
 inline double sum(const DoubleLanes& lanes) {
   const float64x2_t four_low = vaddq_f64(vaddq_f64(lanes.part[0], lanes.part[4]),  //

@@ -3,6 +3,7 @@
 #include "kernels/head_kernels.hpp"
 #include "kernels/kernels.hpp"
 #include "kernels/matrix_kernels.hpp"
+#include "kernels/network_kernels.hpp"
 
 namespace deepvoro::kernels {
 
@@ -20,5 +21,10 @@ extern const MatrixTable generic_matrix_table;
 extern const MatrixTable avx2_matrix_table;
 extern const MatrixTable avx512_matrix_table;
 extern const MatrixTable neon_matrix_table;
+
+extern const NetworkTable generic_network_table;
+extern const NetworkTable avx2_network_table;
+extern const NetworkTable avx512_network_table;
+extern const NetworkTable neon_network_table;
 
 }  // namespace deepvoro::kernels

@@ -69,7 +69,10 @@ ProjectNetwork network_for(OpenedBackbone opened, std::optional<ClassifierOption
       [first, guard, file = opened.file]() -> std::unique_ptr<Backbone> {
         {
           const std::scoped_lock lock(*guard);
-          if (*first) return std::move(*first);
+          if (*first) {
+            if (std::unique_ptr<Backbone> another = (*first)->for_another_thread()) return another;
+            return std::move(*first);
+          }
         }
         return open_network(file);
       },

@@ -44,14 +44,14 @@ TEST_P(Cuda, FeaturesPointWhereThoseOfTheCpuDo) {
   const fs::path model = folder_ / "model.safetensors";
   write_network(model, description, network.tensors());
   const std::vector<Bitmap> pictures = noisy_pictures(5, 64);
-  const auto features = [&](const char* device) {
-    const auto backbone = deepvoro_backbone_library()->open(model, {.device = device});
+  const auto features = [&](const std::unique_ptr<Backbone>& backbone) {
     std::vector<float> rows(pictures.size() * backbone->dim());
     backbone->embed(pictures, rows);
     return rows;
   };
-  const std::vector<float> expected = features("cpu");
-  const std::vector<float> actual = features("cuda");
+  const std::vector<float> expected = features(open_network(model));
+  const std::vector<float> actual =
+      features(deepvoro_backbone_library()->open(model, {.device = "cuda"}));
   ASSERT_EQ(actual.size(), expected.size());
   const std::size_t dim = network.dim();
   for (std::size_t i = 0; i < pictures.size(); ++i) {

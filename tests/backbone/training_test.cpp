@@ -265,7 +265,7 @@ TEST_F(Training, KeepsTheBestByValidation) {
   Follower follower;
   follower.val_accuracies = {20, 30, 90, 50, 60};
   train("model", follower);
-  const auto backbone = deepvoro_backbone_library()->open(file("model"), {});
+  const auto backbone = open_network(file("model"));
   std::vector<float> features(backbone->dim());
   backbone->embed({&follower.probe, 1}, features);
   ASSERT_EQ(follower.seen.size(), 5U);
@@ -292,7 +292,7 @@ TEST_F(Training, RemembersTheBestAfterAKill) {
 TEST_F(Training, BatchesOfANetworkMayBePendingTogether) {
   Follower follower;
   train("model", follower);
-  const auto backbone = deepvoro_backbone_library()->open(file("model"), {});
+  const auto backbone = open_network(file("model"));
   const std::vector<Bitmap> pair{follower.probe,
                                  {32, 32, std::vector<std::uint8_t>(32UL * 32 * 3)}};
   const Bitmap& other = pair[1];

@@ -21,7 +21,6 @@ EMBED = PROGRAM.with_name("embed_pictures")
 SMALL = (4, 5, 6, 7)
 RELATIVE_TOLERANCE = 1e-3
 OUR_EPSILON = 1e-5
-needs_libtorch = pytest.mark.skipif(not EMBED.is_file(), reason="built without LibTorch")
 
 
 @pytest.fixture
@@ -285,7 +284,6 @@ def test_weights_that_do_not_fit_are_named(package, tmp_path, change, fragment):
     assert not (tmp_path / "model.safetensors").exists()
 
 
-@needs_libtorch
 def test_random_weights_give_the_features_of_keras(tmp_path):
     layers, weights = keras_resnet50.random_model(2)
     keras_resnet50.write_package(tmp_path / "from", layers, weights)
@@ -331,7 +329,6 @@ def test_one_changed_byte_is_found(installed, backbone, data, tmp_path):
     assert_refused(backbone("install", "resnet50", "--from", tmp_path / "from"), data, "weights", "SHA-256")
 
 
-@needs_libtorch
 def test_the_real_weights_give_the_features_of_keras(installed, tmp_path):
     model, package = installed
     layers, weights = keras_resnet50.read_package(package / "ResNet50")
@@ -342,7 +339,6 @@ def test_the_real_weights_give_the_features_of_keras(installed, tmp_path):
     assert_features_agree(embed(model, pictures, tmp_path), keras_resnet50.features(layers, weights, pictures))
 
 
-@needs_libtorch
 def test_birds_are_recognised(installed, tmp_path):
     model, package = installed
     archive = SHARED / "data/cub/novel.tar"

@@ -18,8 +18,7 @@ from conftest import PROGRAM  # noqa: E402
 from test_pictures import write_broken  # noqa: E402
 
 LIBRARIES = PROGRAM.resolve().parents[1] / "lib"
-if not (LIBRARIES / "libdeepvoro_backbone.so").is_file():
-    pytest.skip("built without LibTorch", allow_module_level=True)
+needs_libtorch = pytest.mark.skipif(not (LIBRARIES / "libdeepvoro_backbone.so").is_file(), reason="built without LibTorch")
 torch.set_num_threads(1)
 
 WIDTHS = (8, 8, 8, 16)
@@ -313,6 +312,7 @@ class Enlarged(torch.nn.Module):
         return 1e5 * torch.relu(x.mean(dim=(2, 3)))
 
 
+@needs_libtorch
 def test_the_picture_whose_features_are_too_large_is_named(extract, tmp_path):
     for i, level in enumerate([20, 30, 40, 250, 50]):
         (tmp_path / "pictures/any").mkdir(parents=True, exist_ok=True)
@@ -324,6 +324,7 @@ def test_the_picture_whose_features_are_too_large_is_named(extract, tmp_path):
     assert "any/3.png: the network outputs" in process.stderr and "float16" in process.stderr
 
 
+@needs_libtorch
 def test_torchscript_module_is_a_backbone(extract, tmp_path):
     torch.jit.script(Mean()).save(str(tmp_path / "mean.ts"))
     process = extract("--size", 30, model_file=tmp_path / "mean.ts", views="1")
@@ -341,7 +342,7 @@ def test_torchscript_module_is_a_backbone(extract, tmp_path):
         (["--batch", "0"], 2, ["batch"]),
         (["--threads", "0"], 2, ["--threads"]),
         (["--split", "test"], 2, ["test", "novel"]),
-        (["--device", "cuda"], 2, ["cuda"]),
+        pytest.param(["--device", "cuda"], 2, ["cuda"], marks=needs_libtorch),
     ],
 )
 def test_wrong_usage_is_told(deepvoro, pictures, model, tmp_path, flags, code, words):
@@ -355,12 +356,17 @@ def test_wrong_usage_is_told(deepvoro, pictures, model, tmp_path, flags, code, w
     assert process.stderr.count("\n") == 1
 
 
-def test_missing_library_is_told(program, pictures, model, tmp_path):
+def test_missing_library_is_told_where_it_is_needed(program, pictures, model, tmp_path):
     (tmp_path / "bin").mkdir()
     alone = shutil.copy(program, tmp_path / "bin/deepvoro")
-    command = [alone, "extract", pictures, "--model", model[0], "--out", tmp_path / "store"]
-    process = subprocess.run(command, capture_output=True, encoding="utf-8")
+    (tmp_path / "module.ts").touch()
+
+    def extracted_with(network):
+        command = [alone, "extract", pictures, "--model", network, "--views", "1", "--out", tmp_path / "store"]
+        return subprocess.run(command, capture_output=True, encoding="utf-8")
+
+    process = extracted_with(tmp_path / "module.ts")
     assert process.returncode == 3, process.stderr
     assert "libdeepvoro_backbone.so" in process.stderr and "libtorch-dev" in process.stderr
     assert process.stderr.count("\n") == 1
-    assert subprocess.run([alone, "--version"], capture_output=True).returncode == 0
+    assert extracted_with(model[0]).returncode == 0

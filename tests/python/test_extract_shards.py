@@ -5,11 +5,8 @@ import subprocess
 import tarfile
 
 import pytest
-from conftest import PROGRAM, REPOSITORY
+from conftest import REPOSITORY
 from test_shards import refused
-
-if not (PROGRAM.resolve().parents[1] / "lib/libdeepvoro_backbone.so").is_file():
-    pytest.skip("built without LibTorch", allow_module_level=True)
 
 MODEL = REPOSITORY / "data/backbones/quickdraw-conv4.safetensors"
 # Blocks of one batch: 5 of base and 9 of novel, each with a list and four views.

@@ -12,10 +12,8 @@ import torch_networks  # noqa: E402
 
 EMBED = Path(os.environ.get("DEEPVORO_BIN", "build/bin/deepvoro")).with_name("embed_pictures")
 TOLERANCE = 1e-4
-BATCH_TOLERANCE = 1e-5
-
-if not EMBED.is_file():
-    pytest.skip("built without LibTorch", allow_module_level=True)
+LEVELS = ("generic", "avx2", "avx512", "neon")
+needs_libtorch = pytest.mark.skipif(not (EMBED.parents[1] / "lib/libdeepvoro_backbone.so").is_file(), reason="built without LibTorch")
 torch.set_num_threads(1)
 
 
@@ -23,13 +21,15 @@ def random_pictures(count, size):
     return np.random.RandomState(size).randint(0, 256, (count, size, size, 3)).astype(np.uint8)
 
 
-def features_of_all(folder, model_file, jobs):
-    """Features of each (pictures, batch size), by one run of the library."""
+def features_of_all(folder, model_file, jobs, level=""):
+    """Features of each (pictures, batch size), by one run of the library with the best instructions or those of a level."""
     command = [EMBED, model_file]
     for i, (pictures, batch) in enumerate(jobs):
         np.save(folder / f"pictures{i}.npy", pictures)
         command += [folder / f"pictures{i}.npy", folder / f"features{i}.npy", str(batch)]
-    process = subprocess.run(command, capture_output=True, encoding="utf-8")
+    process = subprocess.run(command, capture_output=True, encoding="utf-8", env={**os.environ, "DEEPVORO_ISA": level})
+    if level and "this processor does not have it" in process.stderr:
+        return None
     assert process.returncode == 0, process.stderr
     return [np.load(folder / f"features{i}.npy") for i in range(len(jobs))]
 
@@ -77,7 +77,31 @@ def test_forward_pass_equals_pytorch(tmp_path, architecture):
     of_large, of_small, of_small_in_parts = features_of_all(tmp_path, model_file, [(large, 2), (small, 3), (small, 2)])
     assert_close(of_large, torch_features(model, large), TOLERANCE)
     assert_close(of_small, torch_features(model, small), TOLERANCE)
-    assert_close(of_small_in_parts, of_small, BATCH_TOLERANCE)
+    np.testing.assert_array_equal(of_small_in_parts, of_small)
+
+
+@pytest.mark.parametrize(
+    "architecture",
+    [
+        {"name": "conv4", "widths": (8, 16, 40, 64)},
+        {"name": "resnet10"},
+        {"name": "resnet10", "imagenet_stem": True},
+        {"name": "resnet12", "embedding": 5},
+        {"name": "densenet121"},
+        {"name": "mobilenet"},
+    ],
+    ids=lambda architecture: "-".join(map(str, architecture.values())),
+)
+def test_every_level_of_instructions_has_the_same_bits(tmp_path, architecture):
+    model = torch_networks.with_random_statistics(torch_networks.network(**architecture), seed=21)
+    model_file = models.write_model(tmp_path / "model.safetensors", model, **architecture)
+    pictures = random_pictures(2, 33)
+    expected = program_features(tmp_path, model_file, pictures, batch=2)
+    others = [features_of_all(tmp_path, model_file, [(pictures, 1)], level) for level in LEVELS]
+    seen = [features[0] for features in others if features is not None]
+    assert len(seen) > 1
+    for features in seen:
+        np.testing.assert_array_equal(features, expected)
 
 
 class Places(torch.nn.Module):
@@ -91,6 +115,7 @@ class Places(torch.nn.Module):
         return torch.relu(self.conv(x))
 
 
+@needs_libtorch
 def test_torchscript_module_is_a_backbone(tmp_path):
     torch.manual_seed(1)
     model = Places().eval()
@@ -100,6 +125,7 @@ def test_torchscript_module_is_a_backbone(tmp_path):
     assert_close(program_features(tmp_path, tmp_path / "my.ts", pictures, batch=2), expected, TOLERANCE)
 
 
+@needs_libtorch
 def test_what_is_no_torchscript_module_is_named(tmp_path):
     model = tmp_path / "my.ts"
     model.write_text("no module")

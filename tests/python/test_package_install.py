@@ -51,8 +51,6 @@ def test_everything_public_has_a_docstring_with_an_example():
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.stem)
 def test_example_runs(example, tmp_path):
-    if example.stem == "photographs" and not (BUILD / "lib/libdeepvoro_backbone.so").is_file():
-        pytest.skip("built without LibTorch")
     done = subprocess.run([sys.executable, example], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "MPLCONFIGDIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     assert done.stdout
@@ -171,9 +169,6 @@ print([line for line in files("deepvoro") if line.name == "WHEEL"][0].read_text(
     assert "Root-Is-Purelib: false" in wheel
 
 
-needs_networks = pytest.mark.skipif(not (BUILD / "lib/libdeepvoro_backbone.so").is_file(), reason="built without LibTorch")
-
-
 @pytest.fixture
 def sketches(tmp_path):
     with tarfile.open(REPOSITORY / "data/quickdraw/pictures/novel.tar") as archive:
@@ -181,20 +176,19 @@ def sketches(tmp_path):
     return tmp_path
 
 
-@needs_networks
-def test_the_installed_package_looks_at_pictures(installed, sketches):
+def test_the_installed_package_looks_at_pictures_without_libtorch(installed, sketches):
     code = f"""
 import deepvoro
 classifier = deepvoro.Classifier.fit({str(sketches)!r}, views="1")
 print([answer.label for answer in classifier.predict([{str(sketches)!r} + "/angel/007.png"])])
-print([line.split()[-1] for line in open("/proc/self/maps") if "libdeepvoro_backbone.so" in line][0])
+print(any("torch" in line for line in open("/proc/self/maps")))
 """
-    labels, library = run_installed(installed, code).splitlines()
+    labels, loads_libtorch = run_installed(installed, code).splitlines()
     assert labels == "['angel']"
-    assert Path(library).is_relative_to(installed.parents[1])
+    assert loads_libtorch == "False"
 
 
-@needs_networks
+@pytest.mark.skipif(not (BUILD / "lib/libdeepvoro_backbone.so").is_file(), reason="built without LibTorch")
 def test_missing_libtorch_is_one_line_that_names_its_package(installed, sketches, tmp_path_factory):
     folder = tmp_path_factory.mktemp("without")
     package = next(installed.parents[1].glob("lib/python3*/site-packages/deepvoro"))
@@ -204,12 +198,13 @@ def test_missing_libtorch_is_one_line_that_names_its_package(installed, sketches
         subprocess.run(["gcc", "-shared", "-o", f"lib{name}.so", "-x", "c", "/dev/null", "-L.", *needs], cwd=folder, check=True)
     (folder / "libdeepvoro_backbone.so").replace(folder / "deepvoro/libdeepvoro_backbone.so")
     (folder / "libtorch_that_is_missing.so").unlink()
+    (folder / "module.ts").touch()
     code = f"""
 import sys
 sys.path.insert(0, {str(folder)!r})
 import deepvoro
 try:
-    deepvoro.Classifier.fit({str(sketches)!r})
+    deepvoro.Classifier.fit({str(sketches)!r}, backbone={str(folder / "module.ts")!r})
 except deepvoro.Error as error:
     print(error)
 """

@@ -41,7 +41,7 @@ class DEEPVORO_API Backbone {
   [[nodiscard]] virtual bool light_strokes() const { return false; }
 
   // Features of one or more square pictures of one size, [pictures x dim]. They depend on the other
-  // pictures of the batch by rounding at most.
+  // pictures of the batch by rounding at most; those of our own networks on the CPU not at all.
   void embed(std::span<const Bitmap> pictures, std::span<float> out) {
     begin(pictures)->copy_to(out);
   }
@@ -50,6 +50,10 @@ class DEEPVORO_API Backbone {
   // ones are waited for. What is pending must be gone before the backbone is.
   [[nodiscard]] virtual std::unique_ptr<PendingFeatures> begin(
       std::span<const Bitmap> pictures) = 0;
+
+  // The same network once more, with the same weights in memory; nullptr where it has to be opened
+  // once more.
+  [[nodiscard]] virtual std::unique_ptr<Backbone> for_another_thread() const { return nullptr; }
 };
 
 class EnsembleDevice;
@@ -62,8 +66,8 @@ class DEEPVORO_API BackboneLibrary {
  public:
   virtual ~BackboneLibrary() = default;
 
-  // A model file of ours, or a TorchScript module (.ts, .pt, .pth), which is fed pixels scaled as
-  // usual.
+  // A model file of ours, for CUDA, or a TorchScript module (.ts, .pt, .pth), which is fed pixels
+  // scaled as usual.
   [[nodiscard]] virtual std::unique_ptr<Backbone> open(const std::filesystem::path& model,
                                                        const ComputeOptions& options) const = 0;
 
@@ -81,8 +85,8 @@ class DEEPVORO_API BackboneLibrary {
 // Loads the library at the first call. A data error says how to get it where it is missing.
 [[nodiscard]] DEEPVORO_API const BackboneLibrary& backbone_library();
 
-// Opens a model file: an ONNX model by onnxruntime (deepvoro/backbone/onnx.hpp), any other by the
-// library above.
+// Opens a model file: one of ours on the CPU by itself, an ONNX model by onnxruntime
+// (deepvoro/backbone/onnx.hpp), any other by the library above.
 [[nodiscard]] DEEPVORO_API std::unique_ptr<Backbone> open_network(
     const std::filesystem::path& model, const ComputeOptions& options = {});
 

@@ -48,7 +48,7 @@ class DEEPVORO_API Embedder {
     std::function<void(std::size_t pictures)> finished = {};
   };
   // All pictures in one view, [pictures x dim] of float16, many at a time, which is quicker.
-  // Features depend on the other pictures of a batch by rounding at most.
+  // Features depend on the other pictures of a batch as Backbone::embed says.
   [[nodiscard]] std::vector<std::uint16_t> embed(const PictureList& pictures, const View& view,
                                                  const Batches& batches);
 

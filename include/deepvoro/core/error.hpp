@@ -20,7 +20,7 @@ enum class ErrorCode {
   missing_file,       // it is not there
   damaged_file,       // its hash does not fit, or it cannot be parsed
   bad_picture,        // not a picture, damaged, or of a kind that cannot be decoded
-  missing_network,    // a backbone that is not installed, or LibTorch, which runs it
+  missing_network,    // a backbone that is not installed, or a library that runs it
   missing_class,      // no class of this name
   negative_features,  // which have no logarithms or fractional powers; signed ones do
 };

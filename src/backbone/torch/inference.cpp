@@ -165,7 +165,7 @@ class ModelBackbone final : public Backbone {
       : network_(std::move(model.network)), view_(*network_, model.description, device) {
     network_->to(device);
     network_->fold_normalisations();
-    network_->prepare_convolutions(working_type(device));
+    network_->convert_convolutions(working_type(device));
   }
 
   [[nodiscard]] std::size_t dim() const override { return view_.dim(); }

@@ -3,13 +3,13 @@
 #include <torch/types.h>
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "deepvoro/backbone/architecture.hpp"
+#include "backbone/network_plan.hpp"
 
 namespace deepvoro {
 
@@ -48,8 +48,8 @@ class Network {
   [[nodiscard]] torch::Tensor forward(torch::Tensor pictures,
                                       const std::optional<Mix>& mix = {}) const;
 
-  [[nodiscard]] std::size_t dim() const { return dim_; }
-  [[nodiscard]] std::size_t stages() const { return stages_.size(); }
+  [[nodiscard]] std::size_t dim() const { return plan_.dim(); }
+  [[nodiscard]] std::size_t stages() const { return plan_.stages.size(); }
   [[nodiscard]] const std::vector<NamedTensor>& tensors() const { return tensors_; }
   [[nodiscard]] std::vector<torch::Tensor> parameters() const;
 
@@ -57,34 +57,32 @@ class Network {
   // these by the share `momentum`.
   void set_training(bool training, double momentum = 0.1);
   // Of what the second convolutions of wide blocks are fed, this share is set to 0 in training.
-  void set_dropout(double share) { dropout_->share = share; }
+  void set_dropout(double share) { dropout_ = share; }
   void to(torch::Device device);
 
   // Multiplies normalisations into the convolutions before them. For inference: the statistics are
   // gone afterwards, and so are the names of tensors.
   void fold_normalisations();
 
-  // Keeps the weights of convolutions as they will be used, for pictures of this type, instead of
+  // Keeps the weights of convolutions as they are used for pictures of this type, instead of
   // converting them for each batch. For inference, after folding.
-  void prepare_convolutions(torch::ScalarType type);
+  void convert_convolutions(torch::ScalarType type);
 
  private:
   friend class NetworkBuilder;
-  using Step = std::function<Sum(const Sum&)>;
+  using Unit = std::variant<std::unique_ptr<Convolution>, std::unique_ptr<Statistics>>;
 
-  struct Dropout {
-    double share = 0;
-    bool training = false;
-  };
+  [[nodiscard]] Sum run(const PlannedStep& step, std::vector<Sum>& values) const;
+  [[nodiscard]] Sum convolve(const PlannedStep& step, const torch::Tensor& x,
+                             const torch::Tensor& added) const;
 
-  std::vector<std::vector<Step>> stages_;
+  NetworkPlan plan_;
+  std::vector<Unit> units_;
   std::vector<NamedTensor> tensors_;
-  std::vector<std::shared_ptr<Convolution>> convolutions_;
-  std::vector<std::shared_ptr<Statistics>> rectifiers_;  // before convolutions
-  std::shared_ptr<Dropout> dropout_ = std::make_shared<Dropout>();
   torch::Tensor embedding_weight_;
   torch::Tensor embedding_bias_;
-  std::size_t dim_ = 0;
+  double dropout_ = 0;
+  bool is_training_ = false;
 };
 
 }  // namespace deepvoro

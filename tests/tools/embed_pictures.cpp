@@ -21,8 +21,7 @@ int main(int argc, char** argv) try {
     const std::vector<Bitmap> pictures = test::pictures_of_npy(argv[i]);
     if (pictures.at(0).width != size) {
       size = pictures[0].width;
-      backbone =
-          backbone_library().open(argv[1], {.threads = 2, .device = "cpu", .input_size = size});
+      backbone = open_network(argv[1], {.threads = 2, .device = "cpu", .input_size = size});
     }
     std::vector<float> features(pictures.size() * backbone->dim());
     const std::size_t batch = std::stoul(argv[i + 2]);
