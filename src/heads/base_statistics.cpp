@@ -8,6 +8,7 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "features/transformed_rows.hpp"
+#include "heads/leading_directions.hpp"
 
 namespace deepvoro {
 namespace {
@@ -84,6 +85,17 @@ BaseStatistics::BaseStatistics(const FeatureStore& store, const std::string& vie
           deviation[i] = static_cast<float>((row[i] - mean[i]) / root);
       }
     }
+  });
+
+  // With five classes, their means and biases have as many coordinates as fill whole registers.
+  constexpr std::size_t direction_count = 42;
+  directions_ = leading_directions(deviations_.view(), direction_count);
+  projections_ = Matrix<float>(deviations_.rows(), directions_.rows());
+  parallel_for(threads, rows_of.size(), 1, [&](std::size_t begin, std::size_t end, unsigned) {
+    for (std::size_t c = begin; c < end; ++c)
+      project(deviations(c), directions_.view(),
+              {projections_.row(begin_[c]), begin_[c + 1] - begin_[c], projections_.cols(),
+               projections_.stride()});
   });
 }
 

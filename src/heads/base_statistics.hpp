@@ -30,9 +30,19 @@ class BaseStatistics {
   }
   [[nodiscard]] std::size_t largest_class() const;
 
+  // Orthonormal directions along which the deviations of all classes vary most, and their dot
+  // products with the deviations of a class.
+  [[nodiscard]] MatrixView<const double> directions() const { return directions_.view(); }
+  [[nodiscard]] MatrixView<const float> projections(std::size_t base_class) const {
+    return {projections_.row(begin_[base_class]), begin_[base_class + 1] - begin_[base_class],
+            projections_.cols(), projections_.stride()};
+  }
+
  private:
   Matrix<double> means_;
-  Matrix<float> deviations_;        // class by class
+  Matrix<float> deviations_;  // class by class
+  Matrix<double> directions_;
+  Matrix<float> projections_;
   std::vector<std::size_t> begin_;  // of each class in deviations_, and the end
 };
 

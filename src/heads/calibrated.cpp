@@ -1,11 +1,14 @@
 #include "heads/calibrated.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <optional>
 #include <vector>
 
+#include "heads/curvature.hpp"
+#include "heads/leading_directions.hpp"
 #include "kernels/head_kernels.hpp"
 #include "lbfgs.hpp"
 
@@ -13,6 +16,12 @@ namespace deepvoro {
 namespace {
 
 constexpr std::size_t kUnused = static_cast<std::size_t>(-1);
+
+// After which evaluations of the objective the curvature is measured: when the loss is near its
+// minimum, and once more when the weights are.
+constexpr std::array<std::size_t, 2> kCurvatureMeasured = {10, 16};
+// More would take longer to solve for than they save.
+constexpr std::size_t kMostUnknowns = 640;
 
 }  // namespace
 
@@ -27,8 +36,9 @@ struct CalibratedHead::Work {
   // A base class that some support row is near to.
   struct UsedBase {
     std::size_t base = 0;
-    Matrix<float> of_ways;   // deviations . W, [deviations x ways] without padding
-    Matrix<float> gradient;  // of these
+    Matrix<float> of_ways;      // deviations . W, [deviations x ways] without padding
+    Matrix<float> gradient;     // of these
+    Matrix<float> projections;  // deviations . directions
   };
 
   Work(const BaseStatistics& statistics, const Options& wanted)
@@ -65,9 +75,9 @@ struct CalibratedHead::Work {
     rounded_rows.clear();
     for (std::size_t k = 0; k < ways; ++k) rounded_rows.push_back(rounded.row(k));
     rounded_gradient = Matrix<float>(ways, dim);
-    logits = Matrix<float>(ways, sample_count);
+    logits = Matrix<float>(rows * ways, sample_count);
     logit_rows.clear();
-    for (std::size_t k = 0; k < ways; ++k) logit_rows.push_back(logits.row(k));
+    for (std::size_t k = 0; k < rows * ways; ++k) logit_rows.push_back(logits.row(k));
     probabilities = Matrix<double>(ways, kRowPadding);
     of_label.resize(logits.stride());
     log_sums.resize(std::max(logits.stride(), kRowPadding));
@@ -76,12 +86,31 @@ struct CalibratedHead::Work {
     spread_gradient.resize(ways);
     lbfgs.emplace(parameters.stride(),
                   Lbfgs::Options{.gradient_tolerance = options.gradient_tolerance});
+    reserve_curvature();
+  }
+
+  void reserve_curvature() {
+    directions = Matrix<double>(base.directions().rows() + ways, dim);
+    is_curvature_worthwhile = ways * (directions.rows() + 1) <= kMostUnknowns;
+    if (!is_curvature_worthwhile) return;
+    std::copy_n(base.directions().row(0), base.directions().rows() * stride, directions.row(0));
+    curvature.emplace(directions.view(), ways);
+    for (UsedBase& each : used)
+      each.projections = Matrix<float>(base.largest_class(), directions.rows());
+    const std::size_t rows = ways * shots;
+    curved_noise = Matrix<float>(base.largest_class(), sample_count);
+    curved_samples = Matrix<float>(rows * sample_count, curvature->coordinates());
+    curved_probabilities = Matrix<float>(rows * sample_count, ways);
+    of_directions.resize(directions.rows());
   }
 
   void fit(const Support& support) {
     reserve(support);
     calibrate(support);
     std::fill_n(parameters.row(0), parameters.stride(), 0.0);
+    evaluations = 0;
+    is_curved = false;
+    if (is_curvature_worthwhile) choose_directions();
     lbfgs->minimise(
         [&](const double* x, double* gradient) { return evaluate(support, x, gradient); },
         [&](double* gradient) { precondition(gradient); }, parameters.row(0));
@@ -166,13 +195,96 @@ struct CalibratedHead::Work {
         gradient[k * stride + d] += static_cast<double>(of_way[d]) + spread + x[k * stride + d];
       loss += sums_of_ways[k] / 2;
     }
+    ++evaluations;
+    if (is_curvature_worthwhile &&
+        std::ranges::find(kCurvatureMeasured, evaluations) != kCurvatureMeasured.end())
+      measure_curvature(support);
     return loss;
   }
 
+  // Those of the base, and towards the mean of each class.
+  void choose_directions() {
+    for (std::size_t k = 0; k < ways; ++k) {
+      const std::size_t row = base.directions().rows() + k;
+      std::fill_n(directions.row(row), stride, 0.0);
+      for (std::size_t s = 0; s < shots; ++s)
+        kernels::head_kernels().add_multiple(1.0, means.row(k * shots + s), dim,
+                                             directions.row(row));
+      make_orthonormal(directions, row);
+    }
+    const std::size_t of_base = base.directions().rows();
+    const MatrixView<const double> towards_means(directions.row(of_base), ways, dim, stride);
+    for (std::size_t u = 0; u < used_count; ++u) {
+      const MatrixView<const float> known = base.projections(used[u].base);
+      Matrix<float>& projections = used[u].projections;
+      for (std::size_t j = 0; j < known.rows(); ++j)
+        std::copy_n(known.row(j), of_base, projections.row(j));
+      project(base.deviations(used[u].base), towards_means,
+              {projections.row(0) + of_base, known.rows(), ways, projections.stride()});
+    }
+  }
+
+  // From the samples that are uncertain, for hardly any others contribute to it.
+  void measure_curvature(const Support& support) {
+    constexpr float certain = 0.05F;
+    std::size_t count = 0;
+    for (std::size_t r = 0; r < gaussians.size(); ++r) {
+      chosen.clear();
+      for (std::size_t i = 0; i < sample_count; ++i) {
+        float* p = curved_probabilities.row(count + chosen.size());
+        float uncertain = 1;
+        for (std::size_t k = 0; k < ways; ++k) {
+          p[k] = logits.row(r * ways + k)[i] + (k == support.label(r) ? 1.0F : 0.0F);
+          uncertain -= p[k] * p[k];
+        }
+        if (uncertain > certain) chosen.push_back(i);
+      }
+      if (chosen.empty()) continue;
+      add_coordinates(r, count);
+      count += chosen.size();
+    }
+    if (count == 0) return;
+    is_curved = curvature->measure(
+        {curved_samples.row(0), count, curved_samples.cols(), curved_samples.stride()},
+        {curved_probabilities.row(0), count, ways, curved_probabilities.stride()});
+  }
+
+  // Of the chosen samples of a support row.
+  void add_coordinates(std::size_t row, std::size_t first) {
+    const Gaussian& gaussian = gaussians[row];
+    const kernels::HeadTable& kernels = kernels::head_kernels();
+    kernels.dots(means.row(row), directions.row(0), stride, directions.rows(), stride,
+                 of_directions.data());
+    const auto along_ones = static_cast<float>(std::sqrt(static_cast<double>(dim)));
+    for (std::size_t c = 0; c < chosen.size(); ++c) {
+      float* sample = curved_samples.row(first + c);
+      for (std::size_t i = 0; i < directions.rows(); ++i)
+        sample[i] = static_cast<float>(of_directions[i]);
+      sample[0] += gaussian.noise_rows.back()[chosen[c]] * along_ones;
+      sample[directions.rows()] = 1;
+    }
+    std::size_t at = 0;
+    for (const std::size_t u : gaussian.bases) {
+      const Matrix<float>& projections = used[u].projections;
+      const std::size_t count = base.deviations(used[u].base).rows();
+      for (std::size_t j = 0; j < count; ++j)
+        for (std::size_t c = 0; c < chosen.size(); ++c)
+          curved_noise.row(j)[c] = gaussian.noise_rows[at + j][chosen[c]];
+      kernels.add_products(curved_noise.row(0), curved_noise.stride(), chosen.size(),
+                           projections.row(0), count, projections.stride(), projections.stride(),
+                           curved_samples.row(first), curved_samples.stride());
+      at += count;
+    }
+  }
+
   // What is added to every element of a covariance makes samples vary most along (1, ..., 1), by
-  // far. The Hessian is taken for that of the penalty and of this: I + c 11^T, c some samples'
-  // worth.
+  // far. Until its curvature has been measured, the Hessian is taken for that of the penalty and of
+  // this: I + c 11^T, c some samples' worth.
   void precondition(double* gradient) {
+    if (is_curved) {
+      curvature->divide(gradient, stride);
+      return;
+    }
     constexpr double samples_worth = 10;
     const double c = samples_worth * options.spread;
     kernels::head_kernels().row_sums(gradient, stride, ways, dim, sums_of_ways.data());
@@ -235,20 +347,21 @@ struct CalibratedHead::Work {
     const kernels::HeadTable& kernels = kernels::head_kernels();
     Gaussian& gaussian = gaussians[row];
     const std::size_t length = logits.stride();
-    std::fill_n(logits.row(0), ways * length, 0.0F);
+    float* row_logits = logits.row(row * ways);
+    std::fill_n(row_logits, ways * length, 0.0F);
     std::size_t first = 0;
     for (const std::size_t u : gaussian.bases) {
       const std::size_t count = base.deviations(used[u].base).rows();
       kernels.add_products(used[u].of_ways.row(0), ways, ways, gaussian.noise.row(first), count,
-                           length, length, logits.row(0), length);
+                           length, length, row_logits, length);
       first += count;
     }
     kernels.add_products(spread_of_ways.data(), ways, ways, gaussian.noise.row(first), 1, length,
-                         length, logits.row(0), length);
+                         length, row_logits, length);
 
     kernels.dots(means.row(row), x, stride, ways, stride, of_means.data());
     for (std::size_t k = 0; k < ways; ++k) of_means[k] += b[k];
-    kernels.sample_residuals({.logits = logits.row(0),
+    kernels.sample_residuals({.logits = row_logits,
                               .ways = ways,
                               .stride = length,
                               .count = sample_count,
@@ -267,11 +380,11 @@ struct CalibratedHead::Work {
     first = 0;
     for (const std::size_t u : gaussian.bases) {
       const std::size_t count = base.deviations(used[u].base).rows();
-      add_dots_by_row(gaussian.noise_rows.data() + first, count, logit_rows.data(), length,
-                      used[u].gradient.row(0));
+      add_dots_by_row(gaussian.noise_rows.data() + first, count, logit_rows.data() + row * ways,
+                      length, used[u].gradient.row(0));
       first += count;
     }
-    add_dots_by_row(gaussian.noise_rows.data() + first, 1, logit_rows.data(), length,
+    add_dots_by_row(gaussian.noise_rows.data() + first, 1, logit_rows.data() + row * ways, length,
                     spread_gradient.data());
     return loss;
   }
@@ -315,12 +428,20 @@ struct CalibratedHead::Work {
   std::vector<const float*> rounded_rows;
   Matrix<float> rounded_gradient;
   std::vector<float> spread_of_ways, spread_gradient;
-  Matrix<float> logits;  // of the samples of one support row, [ways x samples], then residuals
+  Matrix<float> logits;  // [support rows * ways x samples], then residuals
   std::vector<const float*> logit_rows;
   Matrix<double> probabilities;  // of as many samples as are computed together
   std::vector<double> of_label, log_sums;
   std::vector<double> sums_of_ways;
   std::vector<const float*> deviation_rows;
+  std::size_t evaluations = 0;
+  bool is_curvature_worthwhile = false;
+  bool is_curved = false;     // whether the curvature has been measured in this fit
+  Matrix<double> directions;  // in which it is: those of the base, and one to each class
+  std::optional<Curvature> curvature;
+  std::vector<std::size_t> chosen;  // samples of a support row it is measured with
+  Matrix<float> curved_noise, curved_samples, curved_probabilities;  // of these
+  std::vector<double> of_directions;
   std::optional<Lbfgs> lbfgs;
 };
 
