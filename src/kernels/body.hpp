@@ -61,8 +61,9 @@ void squared_distances(const Real* query, const Real* centers, std::size_t strid
 
 // How many dot products share the loading of a query.
 constexpr std::size_t kCenterBlock = 5;
-// How many rows are fetched ahead during one block of dot products.
-constexpr std::size_t kAheadRows = 5;
+// How many rows are fetched ahead during one block of dot products: few enough that the products
+// leave time for them. Centers come first, which are further away than queries.
+constexpr std::size_t kAheadRows = 2;
 
 // The rows that block number `index` fetches, or none.
 inline const float* const* rows_ahead(const dk::DotProducts<float>& task, std::size_t index) {
