@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
-
-#include "core/matrix.hpp"
 
 namespace deepvoro::native {
 
@@ -23,14 +22,19 @@ struct Shape {
 class Buffer {
  public:
   [[nodiscard]] float* room_for(std::size_t size) {
-    if (size > memory_.cols()) memory_ = Matrix<float>(1, size);
-    return memory_.row(0);
+    if (size > this->size()) {
+      memory_.reset();  // before there is more
+      memory_ = std::make_unique_for_overwrite<float[]>(size);
+      size_ = size;
+    }
+    return memory_.get();
   }
-  [[nodiscard]] const float* begin() const { return memory_.row(0); }
-  [[nodiscard]] std::size_t size() const { return memory_.cols(); }
+  [[nodiscard]] const float* begin() const { return memory_.get(); }
+  [[nodiscard]] std::size_t size() const { return memory_ ? size_ : 0; }
 
  private:
-  Matrix<float> memory_;
+  std::unique_ptr<float[]> memory_;
+  std::size_t size_ = 0;
 };
 
 // Pictures, or what a step of a network makes of them, in channels-last order.
