@@ -41,15 +41,17 @@ const BackboneLibrary* load() {
     const std::string reason = last_failure();
     if (reason.starts_with(kLibraryName))
       throw data_error(
-          fmt::format("{}: is missing, and training, `device` cuda and TorchScript modules need it; "
-                      "apt-get install libtorch-dev, then build again with -DDEEPVORO_BACKBONE=ON "
-                      "('make build' does both)",
-                      kLibraryName),
+          fmt::format(
+              "{}: is missing, and training, `device` cuda and TorchScript modules need it; "
+              "apt-get install libtorch-dev, then build again with -DDEEPVORO_BACKBONE=ON "
+              "('make build' does both)",
+              kLibraryName),
           ErrorCode::missing_network);
     throw data_error(
-        fmt::format("training, `device` cuda and TorchScript modules need LibTorch: apt-get install "
-                    "{} ({})",
-                    DEEPVORO_TORCH_PACKAGE, reason),
+        fmt::format(
+            "training, `device` cuda and TorchScript modules need LibTorch: apt-get install "
+            "{} ({})",
+            DEEPVORO_TORCH_PACKAGE, reason),
         ErrorCode::missing_network);
   }
   void* symbol = ::dlsym(library, kFactoryName);

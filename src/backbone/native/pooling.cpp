@@ -13,11 +13,13 @@ constexpr std::size_t kPlacesAtOnce = 256;
 }  // namespace
 
 void pool(const Maps& x, const PlannedPool& pool, JoinPlaces join, unsigned threads, Maps& to) {
-  const auto [count, height, width, channels] = x.shape;
+  const std::size_t height = x.shape.height;
+  const std::size_t width = x.shape.width;
+  const std::size_t channels = x.shape.channels;
   const auto along = [&](std::size_t side) {
     return (side + 2 * pool.padding - pool.side) / pool.stride + 1;
   };
-  const Shape result{count, along(height), along(width), channels};
+  const Shape result{x.shape.count, along(height), along(width), channels};
   float* out = to.reshaped(result);
   parallel_for(
       threads, result.count * result.height, 1, [&](std::size_t row, std::size_t, unsigned) {
