@@ -8,7 +8,7 @@ namespace deepvoro::native {
 
 using kernels::kPanelChannels;
 
-// By then it would have been as quick to keep them at once.
+// About when it would have been as quick to keep them at once.
 constexpr unsigned kUsesBeforeKeeping = 8;
 
 Panels::Panels(const Weights& weights, std::size_t panel_size, Pack pack)
