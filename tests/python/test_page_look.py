@@ -217,7 +217,7 @@ def test_reasons_that_are_taller_than_the_screen_can_be_read(serve):
     page.until("""(() => {
         const form = document.querySelector('.wrong form');
         form.scrollIntoView({block: 'end', behavior: 'instant'});
-        return form.getBoundingClientRect().bottom <= 600;
+        return form.getBoundingClientRect().bottom < 601;
     })()""")
 
 

@@ -104,7 +104,7 @@ def test_a_network_that_is_loaded_can_be_waited_for(browser):
         browser.messages.clear()
         browser.size(1440)
         browser.open(server.address)
-        assert "about 4 s" in browser.until("document.querySelector('.under')?.textContent")
+        assert "about 4\u00a0s" in browser.until("document.querySelector('.under')?.textContent")
         browser.draw(face(0))
         state.loading = None
         browser.until("document.querySelector('.bars li')")

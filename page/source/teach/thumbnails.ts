@@ -16,6 +16,9 @@ interface Shown {
   picture: Picture | undefined;
 }
 
+/** Cards are equally wide. Each could ask for its width, but then the page would be laid out anew for every card. */
+let usualWidth = 0;
+
 /** Thousands of thumbnails, of which only those in sight exist. */
 export class Thumbnails {
   readonly element = h("div", { class: "thumbs", role: "listbox", "aria-orientation": "horizontal", tabindex: -1 });
@@ -27,7 +30,6 @@ export class Thumbnails {
   /** From one thumbnail to the next: as many as are needed to fill a row. */
   private step = LARGEST_STEP;
   private isSeen = false;
-  /** As observed: asking for it would lay out the page anew for every card. */
   private width = 0;
 
   constructor(className: string) {
@@ -37,6 +39,7 @@ export class Thumbnails {
     this.element.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver((entries) => {
       this.width = entries[entries.length - 1]?.contentRect.width ?? 0;
+      usualWidth = this.width || usualWidth;
       this.draw();
     }).observe(this.element);
     new IntersectionObserver((entries) => {
@@ -55,9 +58,12 @@ export class Thumbnails {
   }
 
   private draw(): void {
-    if (this.width === 0) return;
-    this.columns = Math.max(1, Math.ceil((this.width + GAP) / LARGEST_STEP));
-    this.step = (this.width + GAP) / this.columns;
+    if (this.element.hidden) return;
+    usualWidth ||= this.element.clientWidth;
+    const width = this.width || usualWidth;
+    if (width === 0) return;
+    this.columns = Math.max(1, Math.ceil((width + GAP) / LARGEST_STEP));
+    this.step = (width + GAP) / this.columns;
     this.element.style.setProperty("--side", `${this.step - GAP}px`);
     const rows = Math.ceil(this.count / this.columns);
     this.space.style.height = `${rows * this.step - GAP}px`;
