@@ -64,6 +64,22 @@ def test_a_picture_that_is_corrected_while_it_is_taught_is_in_one_class(serve):
     assert [len(ids) for ids in server.state.order.values()] == [5, 5, 6]
 
 
+def test_files_that_are_dropped_while_something_is_asked_are_all_answered(serve, tmp_path):
+    for number, data in enumerate(sketches()["clock"][:3]):
+        (tmp_path / f"{number}.png").write_bytes(data)
+    _, page = serve(State(sketches()))
+    page.draw(lightning(0))
+    page.until("document.querySelector('.bars li')")
+    page.run("""(() => { const real = window.fetch; const held = new Promise((done) => { window.release = done; }); window.fetch = async (path, options) => {
+        const answer = await real(path, options); if (String(path).startsWith('/api/predict')) { window.isHeld = true; await held; } return answer; }; })()""")
+    page.press(" ")
+    page.until("window.isHeld")
+    page.drop(".ask", *sorted(tmp_path.iterdir()))
+    page.until("document.querySelector('.ask .tabs button:nth-child(2)').getAttribute('aria-pressed') === 'true'")
+    page.run("release()")
+    page.until("document.querySelectorAll('.history li').length === 3 && !document.querySelector('.history').textContent.includes('…')")
+
+
 def test_counts_from_before_a_change_are_asked_again(serve):
     _, page = serve(State(sketches()))
     page.draw(lightning(0))

@@ -26,7 +26,7 @@ export const asked = new Signal<readonly Question[]>([]);
 
 const MOST_KEPT = 2000;
 const AGAIN_MS = 1000;
-let running = false;
+let running: Promise<void> | null = null;
 let again = false;
 let abort = new AbortController();
 
@@ -49,18 +49,22 @@ export function forget(): void {
   question.value = null;
 }
 
-/** Answers what is shown once more: after every change of the project. The newest question wins. */
-export async function askAgain(): Promise<void> {
+/** Answers what is shown once more: after every change of the project. The newest question wins; whoever waits, waits for its answer. */
+export function askAgain(): Promise<void> {
   again = true;
-  if (running) return;
-  running = true;
+  running ??= answerWhileAsked();
+  return running;
+}
+
+async function answerWhileAsked(): Promise<void> {
+  await Promise.resolve(); // `running` is set first
   while (again) {
     again = false;
     const current = question.value;
     if (current === null || pictureCount() === 0) continue;
     await answer(current);
   }
-  running = false;
+  running = null;
 }
 
 async function answer(current: Question): Promise<void> {
