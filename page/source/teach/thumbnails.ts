@@ -58,7 +58,7 @@ export class Thumbnails {
   }
 
   private draw(): void {
-    if (this.element.hidden) return;
+    if (this.element.hidden || !this.element.isConnected) return;
     usualWidth ||= this.element.clientWidth;
     const width = this.width || usualWidth;
     if (width === 0) return;
