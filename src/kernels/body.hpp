@@ -207,14 +207,14 @@ void grow_surrogate(const dk::SurrogateGrowth<Real>& task) {
 // Sixteen values are compared with all the others at a time. Where a comparison holds it is -1.
 template <class Real>
 void ranks(const Real* values, std::size_t count, std::uint32_t* out) {
-  typedef Real Wide __attribute__((vector_size(16 * sizeof(Real))));
+  using Wide __attribute__((vector_size(16 * sizeof(Real)))) = Real;
   Wide place;
   for (int i = 0; i < 16; ++i) place[i] = static_cast<Real>(i);
   for (std::size_t begin = 0; begin < count; begin += 16) {
     Wide own;
     memcpy(&own, values + begin, sizeof own);
     const std::size_t end = count < begin + 16 ? count : begin + 16;
-    auto before = own < own;
+    auto before = place < Real{0};  // none
     for (std::size_t other = 0; other < begin; ++other) before += own >= values[other];
     for (std::size_t other = begin; other < end; ++other)
       before += (own > values[other]) |
