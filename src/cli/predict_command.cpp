@@ -158,7 +158,11 @@ void add_predict_command(CLI::App& program) {
   app->add_flag("--json", command->as_json, "a JSON list");
   app->add_option("--top", command->top,
                   "only so many classes per picture, the most probable first")
-      ->check(CLI::PositiveNumber);
+      ->check([](const std::string& text) -> std::string {
+        const bool is_positive = text.find_first_not_of("0123456789") == std::string::npos &&
+                                 text.find_first_not_of('0') != std::string::npos;
+        return is_positive ? "" : fmt::format("{} is not a whole number of at least 1", text);
+      });
   app->add_flag("--reject", command->reject,
                 "answer 'unknown' where a picture is far from every class");
   app->add_option("--strictness", command->strictness,

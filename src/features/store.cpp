@@ -194,12 +194,13 @@ FeatureStore::FeatureStore(std::filesystem::path folder) : folder_(std::move(fol
   std::error_code unreadable;
   if (std::filesystem::is_regular_file(folder_, unreadable))
     throw data_error(
-        fmt::format("{}: is a file, not a feature store (a folder); make one of it with "
-                    "'deepvoro store create'",
+        fmt::format("{}: is a file, not a feature store (a folder); make one of features with "
+                    "'deepvoro store create', or of pictures with 'deepvoro extract'",
                     folder_.string()));
   if (!std::filesystem::exists(file, unreadable))
-    throw data_error(fmt::format("{}: does not exist, so {} is not a feature store; make one with "
-                                 "'deepvoro store create'",
+    throw data_error(fmt::format("{}: does not exist, so {} is not a feature store; make one of "
+                                 "features with 'deepvoro store create', or of pictures with "
+                                 "'deepvoro extract'",
                                  where, folder_.string()),
                      ErrorCode::missing_file);
   const json document = read_json(file);

@@ -23,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 using Found = ProjectFolder::Found;
 
-constexpr const char* kOfNewProjects = "quickdraw-conv4";
+constexpr const char* kOfDrawings = "quickdraw-conv4";
+constexpr const char* kOfPhotographs = "resnet50";
 constexpr const char* kViews = "4";  // as deepvoro fit
 
 bool is_classifier_file(const fs::path& path) {
@@ -100,20 +101,29 @@ void remember_backbone(const ProjectOptions& options, const std::string& backbon
   }
 }
 
+// Photographs are expected wherever they can be told apart, but where sketches are there already.
+std::string backbone_of_new_project(const ProjectOptions& options) {
+  const auto installed = installed_backbones();
+  const bool knows_photographs =
+      std::ranges::find(installed, kOfPhotographs, &InstalledBackbone::name) != installed.end();
+  return options.ready_made.empty() && knows_photographs ? kOfPhotographs : kOfDrawings;
+}
+
 std::string backbone_for(const ProjectOptions& options) {
   if (!options.backbone.empty()) return options.backbone;
   std::error_code ignored;
-  if (!fs::is_directory(options.path, ignored)) return kOfNewProjects;
+  if (!fs::is_directory(options.path, ignored)) return backbone_of_new_project(options);
   const ProjectFolder folder(options.path, ProjectFolder::Access::read_only);
   if (const auto remembered = remembered_backbone(folder)) return *remembered;
-  if (!fs::is_directory(folder.pictures(), ignored)) return kOfNewProjects;
+  if (!fs::is_directory(folder.pictures(), ignored)) return backbone_of_new_project(options);
   std::vector<Picture> pictures;
   for (const Found& found : folder.contents().pictures) {
     const fs::path file = folder.file_of(found.home);
     pictures.push_back(
         {found.home.name, file.string(), [file] { return read_bitmap(file); }, file});
   }
-  return pictures.empty() ? kOfNewProjects : installed(suitable_backbone(pictures)).name;
+  return pictures.empty() ? backbone_of_new_project(options)
+                          : installed(suitable_backbone(pictures)).name;
 }
 
 bool is_before(const timespec& one, const timespec& other) {
@@ -283,6 +293,14 @@ std::unique_ptr<Project> project_of_file(const ProjectOptions& options,
                      .problem = options.problem});
 }
 
+// Whether another network than the classifier's is asked for, which can look at the pictures.
+bool wants_another_network(const ProjectOptions& options, const Classifier& saved) {
+  if (options.backbone.empty() || options.read_only || is_classifier_file(options.path))
+    return false;
+  const MappedFile model(backbone_file(options.backbone));
+  return sha256_hex(model.bytes()) != saved.origin().sha256;
+}
+
 // Checks what is at the path. Nothing where there is no classifier yet.
 std::optional<Classifier> saved_at(const ProjectOptions& options) {
   if (is_classifier_file(options.path)) return Classifier::load(options.path);
@@ -311,6 +329,7 @@ std::unique_ptr<Project> project_of(const ProjectOptions& options, const Project
 FoundProject find_project(const ProjectOptions& options) {
   FoundProject found{
       .saved = saved_at(options), .backbone = {}, .is_new = is_new_folder(options.path)};
+  if (found.saved && wants_another_network(options, *found.saved)) found.saved.reset();
   found.backbone =
       found.saved ? backbone_of(found.saved->origin(), options.backbone) : backbone_for(options);
   (void)backbone_file(found.backbone);

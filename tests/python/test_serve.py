@@ -9,6 +9,7 @@ import threading
 import unicodedata
 import zipfile
 import zlib
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -238,6 +239,30 @@ def test_a_project_keeps_its_network_without_a_classifier(serve, tmp_path):
     serving = serve(tmp_path / "project").wait_until_ready()
     assert serving.json("GET", "/api/project")["backbone"] == "quickdraw-conv4"
     assert [one["pictures"] for one in serving.json("GET", "/api/classes")["classes"]] == [1]
+
+
+def installed_copy(folder, name):
+    """A network of another name and hash: the built-in one, but for the last bit of its last weight."""
+    model = bytearray((Path(__file__).resolve().parents[2] / "data/backbones/quickdraw-conv4.safetensors").read_bytes())
+    model[-4] ^= 1
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.safetensors").write_bytes(model)
+
+
+def test_a_project_changes_its_network_when_told_to(serve, sketches, tmp_path):
+    teach_sketches(serve(tmp_path / "project").wait_until_ready(), sketches).stop()
+    installed_copy(tmp_path / "data/backbones", "another")
+    for arguments in (["--backbone", "another"], []):
+        serving = serve(tmp_path / "project", *arguments).wait_until_ready()
+        assert serving.json("GET", "/api/project")["backbone"] == "another"
+        assert [one["pictures"] for one in serving.json("GET", "/api/classes")["classes"]] == [3, 3, 3]
+        serving.stop()
+
+
+def test_a_new_folder_is_for_photographs_where_these_are_known(serve, tmp_path):
+    installed_copy(tmp_path / "data/backbones", "resnet50")
+    assert serve(tmp_path / "birds").wait_until_ready().json("GET", "/api/project")["backbone"] == "resnet50"
+    assert serve().wait_until_ready().json("GET", "/api/project")["backbone"] == "quickdraw-conv4"
 
 
 def test_every_acknowledged_picture_outlives_a_kill(serve, sketches, tmp_path):
