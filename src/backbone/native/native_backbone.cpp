@@ -3,20 +3,11 @@
 #include <utility>
 #include <vector>
 
+#include "backbone/ready_features.hpp"
 #include "network.hpp"
 
 namespace deepvoro {
 namespace {
-
-class ReadyFeatures final : public PendingFeatures {
- public:
-  explicit ReadyFeatures(std::vector<float> features) : features_(std::move(features)) {}
-
-  void copy_to(std::span<float> out) override { std::ranges::copy(features_, out.begin()); }
-
- private:
-  std::vector<float> features_;
-};
 
 class NativeBackbone final : public Backbone {
  public:

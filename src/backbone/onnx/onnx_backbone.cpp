@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api.hpp"
+#include "backbone/ready_features.hpp"
 #include "deepvoro/backbone/onnx.hpp"
 #include "deepvoro/core/error.hpp"
 #include "picture/resize.hpp"
@@ -30,15 +31,6 @@ struct InputShape {
   std::int64_t batch = -1;
   std::int64_t side = -1;
   bool channels_last = false;
-};
-
-class ReadyFeatures : public PendingFeatures {
- public:
-  explicit ReadyFeatures(std::vector<float> values) : values_(std::move(values)) {}
-  void copy_to(std::span<float> out) override { std::ranges::copy(values_, out.begin()); }
-
- private:
-  std::vector<float> values_;
 };
 
 class OnnxBackbone : public Backbone {
