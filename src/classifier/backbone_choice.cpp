@@ -11,9 +11,6 @@
 namespace deepvoro {
 namespace {
 
-constexpr const char* kOfDrawings = "quickdraw-conv4";
-constexpr const char* kOfPhotographs = "resnet50";
-
 // So many are looked at, from all parts of the collection.
 constexpr std::size_t kMostLookedAt = 64;
 

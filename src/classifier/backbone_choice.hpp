@@ -10,6 +10,9 @@
 
 namespace deepvoro {
 
+inline constexpr const char* kOfDrawings = "quickdraw-conv4";
+inline constexpr const char* kOfPhotographs = "resnet50";
+
 // Whether a picture is a drawing: grey, and at least half of it is paper, white or black; or, as a
 // scanner sees ink on paper, with hardly a colour, and at least four fifths of it are as bright as
 // its edge.

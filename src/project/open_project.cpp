@@ -23,8 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using Found = ProjectFolder::Found;
 
-constexpr const char* kOfDrawings = "quickdraw-conv4";
-constexpr const char* kOfPhotographs = "resnet50";
 constexpr const char* kViews = "4";  // as deepvoro fit
 
 bool is_classifier_file(const fs::path& path) {
