@@ -12,8 +12,11 @@ namespace deepvoro {
 namespace {
 
 constexpr std::size_t kRowsPerBlock = 64;
-// Rows that are multiplied with all base prototypes at a time: they stay in the first-level cache.
-constexpr std::size_t kBaseRun = 20;
+// Rows that are made and multiplied with all base prototypes at a time: they stay in the
+// first-level cache.
+constexpr std::size_t kLongestRun = 20;
+// Prototypes whose norms are computed together.
+constexpr std::size_t kPrototypeRun = 8;
 // Few enough that a thread stays with a class for a while, enough that no thread waits long.
 constexpr std::size_t kUnitBlocks = 64;
 
@@ -25,11 +28,14 @@ std::size_t episodes_per_batch(std::size_t episodes, std::size_t bytes_per_episo
                                  std::max<std::size_t>(episodes, 1));
 }
 
-// How many samples from the first on follow each other, `most` at most.
-std::size_t consecutive(std::span<const SampleIndex> samples, std::size_t most) {
-  std::size_t count = 1;
-  while (count < std::min(most, samples.size()) && samples[count] == samples[0] + count) ++count;
-  return count;
+// The dot products of one center, from its place in a row of tiles on.
+template <std::size_t TileQueries, class Real>
+void copy_from_tiles(const Real* of_center, std::size_t tile_elements, std::size_t queries,
+                     Real* out) {
+  std::size_t q = 0;
+  for (; q + TileQueries <= queries; q += TileQueries, of_center += tile_elements)
+    for (std::size_t i = 0; i < TileQueries; ++i) out[q + i] = of_center[i];
+  for (std::size_t i = 0; q + i < queries; ++i) out[q + i] = of_center[i];
 }
 
 }  // namespace
@@ -46,7 +52,8 @@ DistancePass<Real>::DistancePass(std::size_t samples, std::size_t dim,
       rows_(samples, std::min(padded(dim), kernels::kQuickLength)),
       sample_norms_(samples),
       samples_are_prototypes_(episodes.shape().shots == 1),
-      dots_(episode_count_ * episodes.shape().ways, episodes.shape().total_queries()),
+      tiles_(kernels::tiles(kernels::active(), episodes.shape().queries, episodes.shape().ways)),
+      dots_(episode_count_ * episodes.shape().ways, tiles_.elements()),
       batch_episodes_(std::max<std::size_t>(episode_count_, 1)),
       workers_(threads) {
   const EpisodeShape& shape = episodes.shape();
@@ -79,21 +86,33 @@ std::size_t DistancePass<Real>::class_of(std::size_t place,
   return labels[episode.query[place % shape.ways * shape.queries]];
 }
 
+template <class Real>
+auto DistancePass<Real>::runs_of(std::span<const SampleIndex> samples) -> std::vector<Run> {
+  std::vector<Run> runs;
+  for (const SampleIndex sample : samples) {
+    if (runs.empty() || runs.back().count == kLongestRun ||
+        sample != runs.back().first + runs.back().count)
+      runs.push_back({sample, 0});
+    ++runs.back().count;
+  }
+  return runs;
+}
+
 // One shot: any rows together. More shots: the rows of a class, so that its prototypes are made
 // while the rows are in the cache; later batches make prototypes only.
 template <class Real>
 void DistancePass<Real>::plan_fitting(std::span<const std::size_t> labels) {
-  samples_by_class_.resize(labels.size());
-  std::iota(samples_by_class_.begin(), samples_by_class_.end(), SampleIndex{0});
+  std::vector<SampleIndex> by_class(labels.size());
+  std::iota(by_class.begin(), by_class.end(), SampleIndex{0});
   fit_tasks_.resize(std::max<std::size_t>(batches(), 1));
-  const std::span<const SampleIndex> samples = samples_by_class_;
+  const std::span<const SampleIndex> samples = by_class;
   if (samples_are_prototypes_) {
     for (std::size_t begin = 0; begin < samples.size(); begin += kRowsPerBlock)
       fit_tasks_[0].push_back(
-          {samples.subspan(begin, std::min(kRowsPerBlock, samples.size() - begin)), 0, 0});
+          {runs_of(samples.subspan(begin, std::min(kRowsPerBlock, samples.size() - begin))), 0, 0});
     return;
   }
-  std::ranges::stable_sort(samples_by_class_, {}, [&](SampleIndex row) { return labels[row]; });
+  std::ranges::stable_sort(by_class, {}, [&](SampleIndex row) { return labels[row]; });
   const auto class_of_place = [&](std::size_t place) { return class_of(place, labels); };
   const std::size_t ways = episodes_.shape().ways;
   fit_places_.resize(episode_count_ * ways);
@@ -114,7 +133,8 @@ void DistancePass<Real>::plan_fitting(std::span<const std::size_t> labels) {
       const auto index_of = [&](auto place) {
         return first + static_cast<std::size_t>(place - places.begin());
       };
-      fit_tasks_[batch].push_back({samples.subspan(begin, count), index_of(from), index_of(to)});
+      fit_tasks_[batch].push_back(
+          {runs_of(samples.subspan(begin, count)), index_of(from), index_of(to)});
       begin = end;
     }
   }
@@ -137,6 +157,9 @@ void DistancePass<Real>::plan_measuring(std::span<const std::size_t> labels) {
     std::ranges::stable_sort(unit_places_, {}, [&](std::size_t place) {
       return std::pair(place / shape.ways / batch_episodes_, class_of(place, labels));
     });
+  unit_of_place_.resize(unit_places_.size());
+  for (std::size_t unit = 0; unit < unit_places_.size(); ++unit)
+    unit_of_place_[unit_places_[unit]] = unit;
   unit_rows_.reserve(unit_places_.size() * rows_per_unit());
   for (const std::size_t place : unit_places_) {
     const std::size_t first = place / shape.ways * shape.ways;
@@ -176,85 +199,87 @@ void DistancePass<Real>::fit(const Points<Real>& points, BaseDots<Real>* base, s
   const std::vector<FitTask>& tasks = fit_tasks_[batch];
   parallel_for(threads_, tasks.size(), 1, [&](std::size_t task, std::size_t, unsigned number) {
     Worker& worker = workers_[number];
-    const auto samples = tasks[task].samples;
-    for (std::size_t i = 0; i < samples.size();) {
-      const std::size_t run = consecutive(samples.subspan(i), kBaseRun);
-      for (std::size_t sample = samples[i]; sample < samples[i] + run; ++sample)
-        fit_sample(points, sample, begin, worker);
-      if (base != nullptr) measure_base(base_rows, samples[i], run, begin, *base, worker);
-      i += run;
+    for (const Run run : tasks[task].runs) {
+      fit_samples(points, run, begin, worker);
+      if (base != nullptr) measure_base(base_rows, run, begin, *base, worker);
     }
-    for (std::size_t i = tasks[task].first_place; i < tasks[task].end_place; ++i)
-      fit_prototype(points, i, begin, worker);
+    const std::size_t end = tasks[task].end_place;
+    for (std::size_t i = tasks[task].first_place; i < end; i += kPrototypeRun)
+      fit_prototypes(points, i, std::min(i + kPrototypeRun, end), begin, worker);
   });
 }
 
-// out += |row * scale|^2; no scale: 1
+// out[i] += |rows[i] * scale|^2; no scale: 1
 template <class Real>
-void DistancePass<Real>::add_norm(const Real* row, const Real* scale, Worker& worker,
-                                  Real* out) const {
-  if (scale != nullptr) {
-    for (std::size_t i = 0; i < worker.scaled.size(); ++i) worker.scaled[i] = row[i] * scale[i];
-    row = worker.scaled.data();
+void DistancePass<Real>::add_norms(std::span<const Real* const> rows, const Real* scale,
+                                   Worker& worker, Real* out) const {
+  const kernels::Table& kernels = kernels::active();
+  if (scale == nullptr)
+    return kernels::add_squared_norms(kernels, rows.data(), rows.size(), rows_.stride(), out);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t i = 0; i < worker.scaled.size(); ++i) worker.scaled[i] = rows[r][i] * scale[i];
+    const Real* scaled = worker.scaled.data();
+    kernels::add_squared_norms(kernels, &scaled, 1, rows_.stride(), out + r);
   }
-  kernels::add_squared_norm(kernels::active(), row, rows_.stride(), out);
 }
 
+// Leaves their rows in worker.rows.
 template <class Real>
-void DistancePass<Real>::fit_sample(const Points<Real>& points, std::size_t sample,
-                                    std::size_t begin, Worker& worker) {
-  Real* row = rows_.row(sample);
-  points.columns(sample, begin, rows_.stride(), worker.wide.data(), row);
+void DistancePass<Real>::fit_samples(const Points<Real>& points, Run run, std::size_t begin,
+                                     Worker& worker) {
+  worker.rows.clear();
+  for (std::size_t sample = run.first; sample < run.first + run.count; ++sample) {
+    points.columns(sample, begin, rows_.stride(), worker.wide.data(), rows_.row(sample));
+    worker.rows.push_back(rows_.row(sample));
+  }
   const PointScales<Real>* scales = points.scales();
-  add_norm(row, scales == nullptr ? nullptr : scales->of_queries.data() + begin, worker,
-           &sample_norms_[sample]);
+  add_norms(worker.rows, scales == nullptr ? nullptr : scales->of_queries.data() + begin, worker,
+            &sample_norms_[run.first]);
   if (!samples_are_prototypes_) return;
   if (scales == nullptr)
-    prototype_norms_[sample] = sample_norms_[sample];
+    std::copy_n(&sample_norms_[run.first], run.count, &prototype_norms_[run.first]);
   else
-    add_norm(row, scales->of_centers.data() + begin, worker, &prototype_norms_[sample]);
+    add_norms(worker.rows, scales->of_centers.data() + begin, worker, &prototype_norms_[run.first]);
 }
 
-// The dot products of `count` samples from `first` on with all base prototypes.
+// The dot products of the samples in worker.rows with all base prototypes.
 template <class Real>
-void DistancePass<Real>::measure_base(std::span<const Real* const> base_rows, std::size_t first,
-                                      std::size_t count, std::size_t begin, BaseDots<Real>& base,
-                                      Worker& worker) {
-  worker.rows.clear();
-  for (std::size_t sample = first; sample < first + count; ++sample)
-    worker.rows.push_back(rows_.row(sample));
-  Real* out = base.of_samples.row(first);
-  if (begin == 0) std::fill_n(out, count * base.of_samples.stride(), Real{0});
+void DistancePass<Real>::measure_base(std::span<const Real* const> base_rows, Run run,
+                                      std::size_t begin, BaseDots<Real>& base,
+                                      const Worker& worker) {
+  Real* out = base.of_samples.row(run.first);
+  if (begin == 0) std::fill_n(out, run.count * base.of_samples.stride(), Real{0});
   kernels::add_dots(kernels::active(),
                     kernels::DotProducts<Real>{
                         .queries = base_rows.data(),
                         .query_count = base_rows.size(),
                         .centers = worker.rows.data(),
-                        .center_count = count,
+                        .center_count = run.count,
                         .length = std::min(rows_.stride(), base.prototypes.stride() - begin),
                         .out = out,
                         .center_stride = base.of_samples.stride()});
 }
 
-// The prototype of place number `index` of fit_places_.
+// The prototypes of places number `first` to `end` of fit_places_.
 template <class Real>
-void DistancePass<Real>::fit_prototype(const Points<Real>& points, std::size_t index,
-                                       std::size_t begin, Worker& worker) {
+void DistancePass<Real>::fit_prototypes(const Points<Real>& points, std::size_t first,
+                                        std::size_t end, std::size_t begin, Worker& worker) {
   const std::size_t shots = episodes_.shape().shots;
-  const std::size_t place = fit_places_[index];
-  Real* prototype = prototypes_.row(place % prototypes_.rows());
-  kernels::mean(kernels::active(), support_rows_.data() + index * shots, shots, rows_.stride(),
-                prototype);
+  worker.rows.clear();
+  worker.norms.clear();
+  for (std::size_t index = first; index < end; ++index) {
+    const std::size_t place = fit_places_[index];
+    Real* prototype = prototypes_.row(place % prototypes_.rows());
+    kernels::mean(kernels::active(), support_rows_.data() + index * shots, shots, rows_.stride(),
+                  prototype);
+    worker.rows.push_back(prototype);
+    worker.norms.push_back(prototype_norms_[place]);
+  }
   const PointScales<Real>* scales = points.scales();
-  add_norm(prototype, scales == nullptr ? nullptr : scales->of_centers.data() + begin, worker,
-           &prototype_norms_[place]);
-}
-
-// Where the dot products of a unit go: [ways x queries], rows of dots_.
-template <class Real>
-Real* DistancePass<Real>::out_of_unit(std::size_t unit) {
-  const std::size_t way = unit_places_[unit] % episodes_.shape().ways;
-  return dots_.row(unit_places_[unit] - way) + way * episodes_.shape().queries;
+  add_norms(worker.rows, scales == nullptr ? nullptr : scales->of_centers.data() + begin, worker,
+            worker.norms.data());
+  for (std::size_t index = first; index < end; ++index)
+    prototype_norms_[fit_places_[index]] = worker.norms[index - first];
 }
 
 template <class Real>
@@ -263,32 +288,43 @@ void DistancePass<Real>::measure_queries(std::size_t batch, bool first_block) {
   const std::size_t begin = batch * batch_episodes_ * shape.ways;
   const std::size_t count = std::min(batch_episodes_ * shape.ways, unit_places_.size() - begin);
   const std::size_t grain = (count + kUnitBlocks - 1) / kUnitBlocks;
+  const kernels::Table& kernels = kernels::active();
   parallel_for(threads_, count, grain, [&](std::size_t first, std::size_t last, unsigned) {
-    Real* out = out_of_unit(begin + first);
     for (std::size_t unit = begin + first; unit < begin + last; ++unit) {
-      const std::size_t next = std::min(unit + 1, begin + last - 1);
-      Real* next_out = out_of_unit(next);
-      for (std::size_t k = 0; k < shape.ways; ++k) {
-        __builtin_prefetch(next_out + k * dots_.stride(), 1);
-        __builtin_prefetch(next_out + k * dots_.stride() + shape.queries - 1, 1);
-      }
-      if (first_block)
-        for (std::size_t k = 0; k < shape.ways; ++k)
-          std::fill_n(out + k * dots_.stride(), shape.queries, Real{0});
       const Real* const* rows = unit_rows_.data() + unit * rows_per_unit();
-      kernels::add_dots(kernels::active(), kernels::DotProducts<Real>{
-                                               .queries = rows + shape.ways,
-                                               .query_count = shape.queries,
-                                               .centers = rows,
-                                               .center_count = shape.ways,
-                                               .length = rows_.stride(),
-                                               .out = out,
-                                               .center_stride = dots_.stride(),
-                                               .later = unit_rows_.data() + next * rows_per_unit(),
-                                               .later_count = rows_per_unit()});
-      out = next_out;
+      const bool is_last = unit + 1 == begin + last;
+      kernels::tiled_dots(kernels,
+                          kernels::TiledDots<Real>{.queries = rows + shape.ways,
+                                                   .centers = rows,
+                                                   .tiles = tiles_,
+                                                   .length = rows_.stride(),
+                                                   .out = dots_.row(unit),
+                                                   .add = !first_block,
+                                                   .later = rows + rows_per_unit(),
+                                                   .later_count = is_last ? 0 : rows_per_unit()});
     }
   });
+}
+
+template <class Real>
+void DistancePass<Real>::copy_dots(std::size_t episode, MatrixView<Real> out) const {
+  const EpisodeShape& shape = episodes_.shape();
+  const auto copy = [&]<std::size_t TileQueries>() {
+    for (std::size_t way = 0; way < shape.ways; ++way) {
+      const Real* tiles = dots_.row(unit_of_place_[episode * shape.ways + way]);
+      for (std::size_t k = 0; k < shape.ways; ++k)
+        copy_from_tiles<TileQueries>(tiles + tiles_.place(0, k), tiles_.tile_elements,
+                                     shape.queries, out.row(k) + way * shape.queries);
+    }
+  };
+  switch (tiles_.tile_queries) {
+    case 3:
+      return copy.template operator()<3>();
+    case 2:
+      return copy.template operator()<2>();
+    default:
+      return copy.template operator()<1>();
+  }
 }
 
 template class DistancePass<float>;

@@ -7,6 +7,7 @@
 
 #include "core/matrix.hpp"
 #include "deepvoro/episodes/episode.hpp"
+#include "kernels/kernels.hpp"
 #include "points.hpp"
 
 namespace deepvoro {
@@ -40,46 +41,49 @@ class DistancePass {
   // Computes all dot products of some points, those with base prototypes too if given.
   void run(const Points<Real>& points, BaseDots<Real>* base);
 
-  // Results for one episode, counted from the beginning of the range: [ways x queries], with rows
-  // as long as padded(queries) and zeros behind the last query.
-  [[nodiscard]] const Real* dots(std::size_t episode) const {
-    return dots_.row(episode * episodes_.shape().ways);
-  }
+  // Results for one episode, counted from the beginning of the range: [ways x queries].
+  void copy_dots(std::size_t episode, MatrixView<Real> out) const;
   // Of a sample as a query.
   [[nodiscard]] Real sample_squared_norm(std::size_t sample) const { return sample_norms_[sample]; }
   [[nodiscard]] Real prototype_squared_norm(std::size_t episode, std::size_t way) const;
 
  private:
+  // Samples that follow each other.
+  struct Run {
+    std::size_t first;
+    std::size_t count;
+  };
   // Rows that are transformed together, and the prototypes that are made of them.
   struct FitTask {
-    std::span<const SampleIndex> samples;
+    std::vector<Run> runs;
     std::size_t first_place;  // in fit_places_
     std::size_t end_place;
   };
   struct Worker {
     std::vector<double> wide;
     std::vector<const Real*> rows;
+    std::vector<Real> norms;
     std::vector<Real> scaled;
   };
 
+  [[nodiscard]] static std::vector<Run> runs_of(std::span<const SampleIndex> samples);
   void plan_fitting(std::span<const std::size_t> labels);
   void plan_measuring(std::span<const std::size_t> labels);
   [[nodiscard]] std::size_t class_of(std::size_t place, std::span<const std::size_t> labels) const;
   [[nodiscard]] std::size_t batches() const;
 
   void fit(const Points<Real>& points, BaseDots<Real>* base, std::size_t begin, std::size_t batch);
-  void fit_sample(const Points<Real>& points, std::size_t sample, std::size_t begin,
-                  Worker& worker);
-  void fit_prototype(const Points<Real>& points, std::size_t index, std::size_t begin,
-                     Worker& worker);
-  void add_norm(const Real* row, const Real* scale, Worker& worker, Real* out) const;
-  void measure_base(std::span<const Real* const> base_rows, std::size_t first, std::size_t count,
-                    std::size_t begin, BaseDots<Real>& base, Worker& worker);
+  void fit_samples(const Points<Real>& points, Run run, std::size_t begin, Worker& worker);
+  void fit_prototypes(const Points<Real>& points, std::size_t first, std::size_t end,
+                      std::size_t begin, Worker& worker);
+  void add_norms(std::span<const Real* const> rows, const Real* scale, Worker& worker,
+                 Real* out) const;
+  void measure_base(std::span<const Real* const> base_rows, Run run, std::size_t begin,
+                    BaseDots<Real>& base, const Worker& worker);
   void measure_queries(std::size_t batch, bool first_block);
   [[nodiscard]] std::size_t rows_per_unit() const {
     return episodes_.shape().ways + episodes_.shape().queries;
   }
-  [[nodiscard]] Real* out_of_unit(std::size_t unit);
 
   const EpisodeList& episodes_;
   std::size_t first_episode_;
@@ -91,16 +95,17 @@ class DistancePass {
   std::vector<Real> sample_norms_;  // squared
   std::vector<Real> prototype_norms_;
   bool samples_are_prototypes_;  // of one shot
-  Matrix<Real> dots_;            // [(episode, way of the prototype) x queries]
+  kernels::Tiles tiles_;         // of a unit
+  Matrix<Real> dots_;            // [units x elements of its tiles]
   // A place is episode * ways + way. Episodes are worked through in batches.
   std::size_t batch_episodes_;
-  std::vector<SampleIndex> samples_by_class_;
   std::vector<std::size_t> fit_places_;          // a batch after the other, within it by class
   std::vector<const Real*> support_rows_;        // in that order
   std::vector<std::vector<FitTask>> fit_tasks_;  // [batches]
   // A unit is the queries of one way of one episode.
   std::vector<std::size_t> unit_places_;  // a batch after the other
-  std::vector<const Real*> unit_rows_;    // in that order: its episode's prototypes, its queries
+  std::vector<std::size_t> unit_of_place_;
+  std::vector<const Real*> unit_rows_;  // in that order: its episode's prototypes, its queries
   std::vector<Worker> workers_;
 };
 

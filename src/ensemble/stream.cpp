@@ -241,12 +241,13 @@ void Stream<Real>::measure_episode(const Episode& episode, const Points<Real>& p
     for (std::size_t q = 0; q < stride; ++q)
       worker.norms[k * stride + q] = worker.query_norms[q] + of_prototype;
   }
-  const bool close = kernels::distances(kernels::active(), worker.norms.data(), pass_.dots(e),
+  pass_.copy_dots(e, worker.dots.view());
+  const bool close = kernels::distances(kernels::active(), worker.norms.data(), worker.dots.row(0),
                                         distances.rows() * stride, distances.data());
   if (!close) return;
   for (std::size_t k = 0; k < distances.rows(); ++k)
     for (std::size_t q = 0; q < distances.cols(); ++q)
-      if (kernels::loses_digits(worker.norms[k * stride + q], pass_.dots(e)[k * stride + q]))
+      if (kernels::loses_digits(worker.norms[k * stride + q], worker.dots.row(k)[q]))
         distances[k][q] = measure_again(episode, points, q, k, worker);
 }
 

@@ -73,6 +73,7 @@ class Stream {
           support(setting.episodes.shape().shots, dim),
           query_norms(padded(setting.episodes.shape().total_queries())),
           norms(std::max(bases, query_norms.size() * setting.episodes.shape().ways)),
+          dots(setting.episodes.shape().ways, setting.episodes.shape().total_queries()),
           distances(setting.episodes.shape().ways, setting.episodes.shape().total_queries()),
           terms(setting.episodes.shape().ways, setting.episodes.shape().total_queries()),
           weighted(setting.episodes.shape().ways, setting.episodes.shape().total_queries()) {
@@ -89,7 +90,8 @@ class Stream {
     Matrix<Real> support;
     std::vector<Real> query_norms;
     std::vector<Real> norms;
-    Matrix<Real> distances;  // [ways x queries]
+    Matrix<Real> dots;       // [ways x queries]
+    Matrix<Real> distances;  // the same
     Matrix<double> terms;    // the same
     Matrix<Real> weighted;   // the same
     std::vector<Kind> kinds;

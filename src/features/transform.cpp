@@ -125,16 +125,20 @@ void LoadedView::load(const std::string& split, const std::string& view) {
   mapped_ = store_.features(split, view);
   element_ = mapped_->element();
   parallel_for(threads_, rows(), kRowGrain, [&](std::size_t begin, std::size_t end, unsigned) {
-    std::vector<double> wide(padded(dim()));
-    for (std::size_t row = begin; row < end; ++row) measure(row, mapped_->row(row), wide);
+    for (std::size_t row = begin; row < end; ++row) measure(row, mapped_->row(row));
   });
 }
 
-void LoadedView::measure(std::size_t row, const std::byte* elements, std::vector<double>& wide) {
-  norms_[row] = widen(element_, elements, dim(), wide.data());
+void LoadedView::measure(std::size_t row, const std::byte* elements) {
+  const kernels::Table& kernels = kernels::active();
+  norms_[row] = element_ == ElementType::float16
+                    ? kernels.norm_float16(reinterpret_cast<const std::uint16_t*>(elements), dim())
+                    : kernels.norm_float32(reinterpret_cast<const float*>(elements), dim());
   // Squares of float32 values cannot overflow a double: the norm is finite just when the row is.
-  if (!std::isfinite(norms_[row]))
-    refuse_infinite(file_, row_in_split(row), std::span(wide).first(dim()));
+  if (std::isfinite(norms_[row])) return;
+  std::vector<double> wide(padded(dim()));
+  widen(element_, elements, dim(), wide.data());
+  refuse_infinite(file_, row_in_split(row), std::span(wide).first(dim()));
 }
 
 void LoadedView::copy(const RowReader& reader) {
@@ -145,10 +149,9 @@ void LoadedView::copy(const RowReader& reader) {
   std::vector<RowReader> readers(threads_, reader);
   parallel_for(
       threads_, rows(), kRowGrain, [&](std::size_t begin, std::size_t end, unsigned worker) {
-        std::vector<double> wide(padded(dim()));
         for (std::size_t row = begin; row < end; ++row) {
           const std::byte* elements = readers[worker].row(row_in_split(row));
-          measure(row, elements, wide);
+          measure(row, elements);
           for (std::size_t column = 0; column < dim(); column += block_columns_) {
             const Run to = run(row, column);
             // The memory is ours: run() only promises others not to write.

@@ -58,7 +58,7 @@ class LoadedView {
   [[nodiscard]] Run run(std::size_t row, std::size_t column) const;
 
  private:
-  void measure(std::size_t row, const std::byte* elements, std::vector<double>& wide);
+  void measure(std::size_t row, const std::byte* elements);
   void copy(const RowReader& reader);
 
   const FeatureStore& store_;

@@ -10,6 +10,10 @@ namespace {
 
 namespace dk = deepvoro::kernels;
 
+inline double sum(const FloatLanes& lanes) {
+  return sum(widened(lanes));
+}
+
 inline DoubleLanes load_lanes(const double* from) {
   return DoubleLanes::load(from);
 }
@@ -59,68 +63,48 @@ void squared_distances(const Real* query, const Real* centers, std::size_t strid
   }
 }
 
-// How many dot products share the loading of a query.
-constexpr std::size_t kCenterBlock = 5;
-// How many rows are fetched ahead during one block of dot products: few enough that the products
-// leave time for them. Centers come first, which are further away than queries.
-constexpr std::size_t kAheadRows = 2;
-
-// The rows that block number `index` fetches, or none.
-inline const float* const* rows_ahead(const dk::DotProducts<float>& task, std::size_t index) {
-  const std::size_t first = index * kAheadRows;
-  return first + kAheadRows <= task.later_count ? task.later + first : nullptr;
-}
-
 template <std::size_t Queries, std::size_t Centers>
-void add_dots_block(const dk::DotProducts<float>& task, std::size_t query, std::size_t center,
-                    const float* const* ahead) {
+void add_dots_block(const dk::DotProducts<float>& task, std::size_t query, std::size_t center) {
   const float* const* queries = task.queries + query;
   const float* const* centers = task.centers + center;
   const Output out{task.out + center * task.center_stride + query * task.query_stride,
                    task.center_stride, task.query_stride};
-  if (task.length != dk::kQuickLength)
-    add_dot_products<Queries, Centers, 0, 0>(queries, centers, task.length, nullptr, out);
-  else if (ahead == nullptr)
-    add_dot_products<Queries, Centers, dk::kQuickLength, 0>(queries, centers, task.length, nullptr,
-                                                            out);
+  if (task.length == dk::kQuickLength)
+    add_dot_products<Queries, Centers, dk::kQuickLength>(queries, centers, task.length, out);
   else
-    add_dot_products<Queries, Centers, dk::kQuickLength, kAheadRows>(queries, centers, task.length,
-                                                                     ahead, out);
+    add_dot_products<Queries, Centers, 0>(queries, centers, task.length, out);
 }
 
 template <std::size_t Centers>
-void add_dots_to_centers(const dk::DotProducts<float>& task, std::size_t center,
-                         std::size_t block) {
+void add_dots_to_centers(const dk::DotProducts<float>& task, std::size_t center) {
   std::size_t q = 0;
-  for (; q + kQueryBlock <= task.query_count; q += kQueryBlock, ++block)
-    add_dots_block<kQueryBlock, Centers>(task, q, center, rows_ahead(task, block));
+  for (; q + kQueryBlock <= task.query_count; q += kQueryBlock)
+    add_dots_block<kQueryBlock, Centers>(task, q, center);
   switch (task.query_count - q) {
     case 3:
-      return add_dots_block<3, Centers>(task, q, center, rows_ahead(task, block));
+      return add_dots_block<3, Centers>(task, q, center);
     case 2:
-      return add_dots_block<2, Centers>(task, q, center, rows_ahead(task, block));
+      return add_dots_block<2, Centers>(task, q, center);
     case 1:
-      return add_dots_block<1, Centers>(task, q, center, rows_ahead(task, block));
+      return add_dots_block<1, Centers>(task, q, center);
     default:
       return;
   }
 }
 
 void add_dots_float(const dk::DotProducts<float>& task) {
-  const std::size_t blocks_of_center = (task.query_count + kQueryBlock - 1) / kQueryBlock;
   std::size_t c = 0;
-  std::size_t block = 0;
-  for (; c + kCenterBlock <= task.center_count; c += kCenterBlock, block += blocks_of_center)
-    add_dots_to_centers<kCenterBlock>(task, c, block);
+  for (; c + kCenterBlock <= task.center_count; c += kCenterBlock)
+    add_dots_to_centers<kCenterBlock>(task, c);
   switch (task.center_count - c) {
-    case 4:
-      return add_dots_to_centers<4>(task, c, block);
+    case 4:  // not with blocks of four
+      return add_dots_to_centers<4>(task, c);
     case 3:
-      return add_dots_to_centers<3>(task, c, block);
+      return add_dots_to_centers<3>(task, c);
     case 2:
-      return add_dots_to_centers<2>(task, c, block);
+      return add_dots_to_centers<2>(task, c);
     case 1:
-      return add_dots_to_centers<1>(task, c, block);
+      return add_dots_to_centers<1>(task, c);
     default:
       return;
   }
@@ -135,6 +119,100 @@ void add_dots_double(const dk::DotProducts<double>& task) {
                                DoubleLanes::load(task.centers[c] + d), partial);
       task.out[c * task.center_stride + q * task.query_stride] += sum(partial);
     }
+}
+
+// The tiles of a few centers. Rows are fetched ahead from number `ahead` on, one for each tile.
+template <std::size_t Centers, std::size_t FixedLength>
+void row_of_tiles(const dk::TiledDots<float>& task, const float* const* centers, std::size_t ahead,
+                  float* out) {
+  const std::size_t count = task.tiles.queries;
+  const auto tile = [&]<std::size_t Queries>(std::size_t q) {
+    tile_of_dots<Queries, Centers, FixedLength>(
+        task.queries + q, centers, task.length,
+        ahead < task.later_count ? task.later[ahead] : task.queries[q], task.add, out);
+    ++ahead;
+    out += kTileElements;
+  };
+  std::size_t q = 0;
+  for (; q + kTileQueries <= count; q += kTileQueries) tile.template operator()<kTileQueries>(q);
+  if (count - q == 2) tile.template operator()<2>(q);
+  if (count - q == 1) tile.template operator()<1>(q);
+}
+
+template <std::size_t FixedLength>
+void tiles_of_dots(const dk::TiledDots<float>& task) {
+  const std::size_t row_elements = task.tiles.row_elements();
+  const std::size_t tiles = row_elements / kTileElements;
+  std::size_t ahead = 0;
+  float* out = task.out;
+  std::size_t c = 0;
+  for (; c + 5 <= task.tiles.centers; c += 5, ahead += tiles, out += row_elements)
+    row_of_tiles<5, FixedLength>(task, task.centers + c, ahead, out);
+  switch (task.tiles.centers - c) {
+    case 4:
+      return row_of_tiles<4, FixedLength>(task, task.centers + c, ahead, out);
+    case 3:
+      return row_of_tiles<3, FixedLength>(task, task.centers + c, ahead, out);
+    case 2:
+      return row_of_tiles<2, FixedLength>(task, task.centers + c, ahead, out);
+    case 1:
+      return row_of_tiles<1, FixedLength>(task, task.centers + c, ahead, out);
+    default:
+      return;
+  }
+}
+
+void tiled_dots_float(const dk::TiledDots<float>& task) {
+  static_assert(dk::Tiles::kCenters == 5 && kTileQueries <= 3 && kTileElements >= kTileQueries * 5);
+  if (task.length == dk::kQuickLength)
+    tiles_of_dots<dk::kQuickLength>(task);
+  else
+    tiles_of_dots<0>(task);
+}
+
+void tiled_dots_double(const dk::TiledDots<double>& task) {
+  for (std::size_t q = 0; q < task.tiles.queries; ++q)
+    for (std::size_t c = 0; c < task.tiles.centers; ++c) {
+      DoubleLanes partial = DoubleLanes::zero();
+      for (std::size_t d = 0; d < task.length; d += 16)
+        partial = multiply_add(DoubleLanes::load(task.queries[q] + d),
+                               DoubleLanes::load(task.centers[c] + d), partial);
+      double& out = task.out[task.tiles.place(q, c)];
+      out = task.add ? out + sum(partial) : sum(partial);
+    }
+}
+
+template <std::size_t Rows>
+void add_norms_block(const float* const* rows, std::size_t length, float* out) {
+  FloatLanes sums[4];
+  for (FloatLanes& lanes : sums) lanes = FloatLanes::zero();
+  for (std::size_t d = 0; d < length; d += 16)
+    for (std::size_t i = 0; i < Rows; ++i) {
+      const FloatLanes x = FloatLanes::load(rows[i] + d);
+      sums[i] = multiply_add(x, x, sums[i]);
+    }
+  float norms[4];
+  join_four(sums, norms);
+  for (std::size_t i = 0; i < Rows; ++i) out[i] += norms[i];
+}
+
+void add_squared_norms_float(const float* const* rows, std::size_t count, std::size_t length,
+                             float* out) {
+  std::size_t r = 0;
+  for (; r + 4 <= count; r += 4) add_norms_block<4>(rows + r, length, out + r);
+  for (; r < count; ++r) add_norms_block<1>(rows + r, length, out + r);
+}
+
+void add_squared_norms_double(const double* const* rows, std::size_t count, std::size_t length,
+                              double* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    DoubleLanes partial = DoubleLanes::zero();
+    for (std::size_t d = 0; d < length; d += 16) {
+      const DoubleLanes x = DoubleLanes::load(rows[i] + d);
+      partial = multiply_add(x, x, partial);
+    }
+    out[i] += sum(partial);
+  }
 }
 
 template <class Real>
@@ -204,24 +282,25 @@ void grow_surrogate(const dk::SurrogateGrowth<Real>& task) {
   for (; k < task.ways; ++k) grow_ways<1>(task, k);
 }
 
-// Sixteen values are compared with all the others at a time. Where a comparison holds it is -1.
+// As many values as a register holds are compared with all the others at a time. Where a comparison
+// holds it is -1.
 template <class Real>
 void ranks(const Real* values, std::size_t count, std::uint32_t* out) {
-  using Wide __attribute__((vector_size(16 * sizeof(Real)))) = Real;
-  Wide place;
-  for (int i = 0; i < 16; ++i) place[i] = static_cast<Real>(i);
-  for (std::size_t begin = 0; begin < count; begin += 16) {
-    Wide own;
+  using Register __attribute__((vector_size(kRegisterBytes))) = Real;
+  constexpr std::size_t lanes = kRegisterBytes / sizeof(Real);
+  Register place;
+  for (std::size_t i = 0; i < lanes; ++i) place[i] = static_cast<Real>(i);
+  for (std::size_t begin = 0; begin < count; begin += lanes) {
+    Register own;
     memcpy(&own, values + begin, sizeof own);
-    const std::size_t end = count < begin + 16 ? count : begin + 16;
+    const std::size_t end = count < begin + lanes ? count : begin + lanes;
     auto before = place < Real{0};  // none
     for (std::size_t other = 0; other < begin; ++other) before += own >= values[other];
     for (std::size_t other = begin; other < end; ++other)
       before += (own > values[other]) |
                 ((own == values[other]) & (place > static_cast<Real>(other - begin)));
     for (std::size_t other = end; other < count; ++other) before += own > values[other];
-    for (int i = 0; i < 16; ++i)
-      out[begin + static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(-before[i]);
+    for (std::size_t i = 0; i < lanes; ++i) out[begin + i] = static_cast<std::uint32_t>(-before[i]);
   }
 }
 
@@ -249,6 +328,29 @@ void surrogate_shares(const Real* __restrict sums, std::size_t ways, std::size_t
 template <class Real>
 void combine(Real a, const Real* x, Real b, const Real* y, std::size_t count, Real* out) {
   for (std::size_t i = 0; i < count; ++i) out[i] = fused(a, x[i], b * y[i]);
+}
+
+template <class Element>
+double norm(const Element* row, std::size_t dim) {
+  const auto load = [](const Element* from) {
+    if constexpr (sizeof(Element) == sizeof(float))
+      return FloatLanes::load(from);
+    else
+      return load_halves(from);
+  };
+  DoubleLanes partial = DoubleLanes::zero();
+  const auto add = [&](const Element* from) {
+    const DoubleLanes x = widened(load(from));
+    partial = multiply_add(x, x, partial);
+  };
+  std::size_t d = 0;
+  for (; d + 16 <= dim; d += 16) add(row + d);
+  if (d < dim) {
+    Element rest[16] = {};
+    for (std::size_t i = 0; d + i < dim; ++i) rest[i] = row[d + i];
+    add(rest);
+  }
+  return sqrt(sum(partial));
 }
 
 double norm_of_widened(double* row, std::size_t dim) {
@@ -432,6 +534,8 @@ double multiply_add_rounds(std::size_t rounds) {
 
 constexpr dk::Table make_table(dk::Level level) {
   return {.level = level,
+          .norm_float16 = norm<std::uint16_t>,
+          .norm_float32 = norm<float>,
           .widen_float16 = widen_float16,
           .widen_float32 = widen_float32,
           .transform = transform,
@@ -439,6 +543,12 @@ constexpr dk::Table make_table(dk::Level level) {
           .quick_float32 = quick_float32,
           .add_dots_float = add_dots_float,
           .add_dots_double = add_dots_double,
+          .tile_queries = kTileQueries,
+          .tile_elements = kTileElements,
+          .tiled_dots_float = tiled_dots_float,
+          .tiled_dots_double = tiled_dots_double,
+          .add_squared_norms_float = add_squared_norms_float,
+          .add_squared_norms_double = add_squared_norms_double,
           .mean_float = mean<float>,
           .mean_double = mean<double>,
           .distances_float = distances<float>,

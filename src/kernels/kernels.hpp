@@ -55,8 +55,6 @@ enum class RowStatus {
 
 // Dot products of every query with every center, over `length` elements:
 //   out[c * center_stride + q * query_stride] += queries[q] . centers[c]
-// `later`: rows that will be read next. They are fetched into the cache between the products, as
-// far as there are enough of these to hide it.
 template <class Real>
 struct DotProducts {
   const Real* const* queries = nullptr;
@@ -67,6 +65,42 @@ struct DotProducts {
   Real* out = nullptr;
   std::size_t center_stride = 0;
   std::size_t query_stride = 1;  // quickest
+};
+
+// As many dot products as the registers of a level hold lie side by side: those of a few queries
+// and five centers are a tile, and there is a row of tiles for each five centers.
+struct Tiles {
+  static constexpr std::size_t kCenters = 5;
+
+  std::size_t queries = 0;
+  std::size_t centers = 0;
+  std::size_t tile_queries = 1;
+  std::size_t tile_elements = kCenters;  // tile_queries * kCenters, and some that are not used
+
+  [[nodiscard]] constexpr std::size_t row_elements() const {
+    return (queries + tile_queries - 1) / tile_queries * tile_elements;
+  }
+  [[nodiscard]] constexpr std::size_t elements() const {
+    return (centers + kCenters - 1) / kCenters * row_elements();
+  }
+  [[nodiscard]] constexpr std::size_t place(std::size_t query, std::size_t center) const {
+    return center / kCenters * row_elements() + query / tile_queries * tile_elements +
+           center % kCenters * tile_queries + query % tile_queries;
+  }
+};
+
+// Dot products of every query with every center, over `length` elements:
+//   out[tiles.place(q, c)] = queries[q] . centers[c], or += if they `add` to what is there
+// with tiles as they are in the table. `later`: rows that will be read next. They are fetched into
+// the cache between the products, as many as there are tiles.
+template <class Real>
+struct TiledDots {
+  const Real* const* queries = nullptr;
+  const Real* const* centers = nullptr;
+  Tiles tiles;
+  std::size_t length = 0;
+  Real* out = nullptr;
+  bool add = true;
   const Real* const* later = nullptr;
   std::size_t later_count = 0;
 };
@@ -95,6 +129,10 @@ struct SurrogateGrowth {
 struct Table {
   Level level;
 
+  // The Euclidean norm of a row, in double.
+  double (*norm_float16)(const std::uint16_t* row, std::size_t dim);
+  double (*norm_float32)(const float* row, std::size_t dim);
+
   // `row` widened to double, and its Euclidean norm. Elements from dim on to padded(dim) are
   // written as zero.
   double (*widen_float16)(const std::uint16_t* row, std::size_t dim, double* out);
@@ -114,6 +152,16 @@ struct Table {
 
   void (*add_dots_float)(const DotProducts<float>& task);
   void (*add_dots_double)(const DotProducts<double>& task);
+  std::size_t tile_queries;
+  std::size_t tile_elements;
+  void (*tiled_dots_float)(const TiledDots<float>& task);
+  void (*tiled_dots_double)(const TiledDots<double>& task);
+
+  // out[i] += |rows[i]|^2
+  void (*add_squared_norms_float)(const float* const* rows, std::size_t count, std::size_t length,
+                                  float* out);
+  void (*add_squared_norms_double)(const double* const* rows, std::size_t count, std::size_t length,
+                                   double* out);
 
   // out = mean of `count` rows, as first + (sum of differences to the first) / count.
   void (*mean_float)(const float* const* rows, std::size_t count, std::size_t length, float* out);
@@ -176,15 +224,27 @@ inline void add_dots(const Table& table, const DotProducts<float>& task) {
 inline void add_dots(const Table& table, const DotProducts<double>& task) {
   table.add_dots_double(task);
 }
+[[nodiscard]] inline Tiles tiles(const Table& table, std::size_t queries, std::size_t centers) {
+  return {queries, centers, table.tile_queries, table.tile_elements};
+}
+inline void tiled_dots(const Table& table, const TiledDots<float>& task) {
+  table.tiled_dots_float(task);
+}
+inline void tiled_dots(const Table& table, const TiledDots<double>& task) {
+  table.tiled_dots_double(task);
+}
+inline void add_squared_norms(const Table& table, const float* const* rows, std::size_t count,
+                              std::size_t length, float* out) {
+  table.add_squared_norms_float(rows, count, length, out);
+}
+inline void add_squared_norms(const Table& table, const double* const* rows, std::size_t count,
+                              std::size_t length, double* out) {
+  table.add_squared_norms_double(rows, count, length, out);
+}
 // out += |row|^2
 template <class Real>
 void add_squared_norm(const Table& table, const Real* row, std::size_t length, Real* out) {
-  add_dots(table, DotProducts<Real>{.queries = &row,
-                                    .query_count = 1,
-                                    .centers = &row,
-                                    .center_count = 1,
-                                    .length = length,
-                                    .out = out});
+  add_squared_norms(table, &row, 1, length, out);
 }
 inline void mean(const Table& table, const float* const* rows, std::size_t count,
                  std::size_t length, float* out) {

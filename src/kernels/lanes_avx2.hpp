@@ -86,60 +86,119 @@ inline double sum(const DoubleLanes& lanes) {
   return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
 }
 
-inline double sum(const FloatLanes& lanes) {
-  return sum(DoubleLanes{{_mm256_cvtps_pd(_mm256_castps256_ps128(lanes.low)),
-                          _mm256_cvtps_pd(_mm256_extractf128_ps(lanes.low, 1)),
-                          _mm256_cvtps_pd(_mm256_castps256_ps128(lanes.high)),
-                          _mm256_cvtps_pd(_mm256_extractf128_ps(lanes.high, 1))}});
+inline DoubleLanes widened(const FloatLanes& lanes) {
+  return {{_mm256_cvtps_pd(_mm256_castps256_ps128(lanes.low)),
+           _mm256_cvtps_pd(_mm256_extractf128_ps(lanes.low, 1)),
+           _mm256_cvtps_pd(_mm256_castps256_ps128(lanes.high)),
+           _mm256_cvtps_pd(_mm256_extractf128_ps(lanes.high, 1))}};
 }
 
-constexpr std::size_t kQueryBlock = 2;
+// Sixteen half-precision numbers.
+inline FloatLanes load_halves(const std::uint16_t* from) {
+  return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))),
+          _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 8)))};
+}
 
-// One half of the sixteen partial sums of Queries x Centers dot products. Half, because all of them
-// do not fit into the registers at once; not inlined, because the compiler would try to.
-template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead>
-[[gnu::noinline]] void half_of_partial_dots(const float* const* queries,
-                                            const float* const* centers, std::size_t half,
-                                            std::size_t length, float (*partial)[16],
-                                            const float* const* ahead) {
-  __m256 sums[Queries][Centers];
-  for (auto& of_query : sums)
-    for (__m256& of_dot : of_query) of_dot = _mm256_setzero_ps();
+// The sums of four dot products.
+inline void join_four(const FloatLanes* sums, float* out) {
+  __m256 eight[4];
+  for (std::size_t i = 0; i < 4; ++i) eight[i] = _mm256_add_ps(sums[i].low, sums[i].high);
+  _mm_storeu_ps(out, join_eights(eight));
+}
+
+constexpr std::size_t kRegisterBytes = 32;
+constexpr std::size_t kQueryBlock = 2;
+constexpr std::size_t kCenterBlock = 5;
+
+// Of the sixteen partial sums of Queries x Centers dot products one half, from element `half` on.
+// All of them do not fit into the registers at once. The row `later` is fetched meanwhile, if it is
+// to Fetch.
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, bool Fetch>
+[[gnu::always_inline]] inline void half_of_partial_dots(const float* const* queries,
+                                                        const float* const* centers,
+                                                        std::size_t half, std::size_t length,
+                                                        const float* later,
+                                                        __m256 (&sums)[Centers * Queries]) {
+  for (__m256& of_dot : sums) of_dot = _mm256_setzero_ps();
   if (FixedLength > 0) length = FixedLength;
 #pragma GCC unroll 8
   for (std::size_t d = 0; d < length; d += 16) {
-    for (std::size_t i = 0; i < Ahead; ++i) __builtin_prefetch(ahead[i] + d);
+    if (Fetch) __builtin_prefetch(later + d);
     __m256 q[Queries];
     for (std::size_t i = 0; i < Queries; ++i) q[i] = _mm256_loadu_ps(queries[i] + d + half);
     for (std::size_t k = 0; k < Centers; ++k) {
       const __m256 c = _mm256_loadu_ps(centers[k] + d + half);
-      for (std::size_t i = 0; i < Queries; ++i) sums[i][k] = _mm256_fmadd_ps(q[i], c, sums[i][k]);
+      for (std::size_t i = 0; i < Queries; ++i)
+        sums[k * Queries + i] = _mm256_fmadd_ps(q[i], c, sums[k * Queries + i]);
     }
   }
-  for (std::size_t i = 0; i < Queries; ++i)
-    for (std::size_t k = 0; k < Centers; ++k)
-      _mm256_store_ps(partial[k * Queries + i] + half, sums[i][k]);
 }
 
-// Adds queries[q] . centers[c] to out.at(c, q). Sixteen partial sums are joined by the tree
-// every level follows: first the two halves, then neighbours, then neighbours of these, then the
-// two that are left.
-template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead>
-void add_dot_products(const float* const* queries, const float* const* centers, std::size_t length,
-                      const float* const* ahead, const Output& out) {
-  alignas(32) float partial[Centers * Queries][16];
-  half_of_partial_dots<Queries, Centers, FixedLength, Ahead>(queries, centers, 0, length, partial,
-                                                             ahead);
-  half_of_partial_dots<Queries, Centers, FixedLength, 0>(queries, centers, 8, length, partial,
-                                                         nullptr);
-  for (std::size_t k = 0; k < Centers; ++k) {
-    __m256 eight[Queries];
-    for (std::size_t i = 0; i < Queries; ++i) {
-      const float* of_dot = partial[k * Queries + i];
-      eight[i] = _mm256_add_ps(_mm256_load_ps(of_dot), _mm256_load_ps(of_dot + 8));
-    }
-    add_one_by_one<Queries>(join_eights<Queries>(eight), out, k);
+// Not inlined, or the compiler would mix the two halves.
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, bool Fetch>
+[[gnu::noinline]] void first_half_of_dots(const float* const* queries, const float* const* centers,
+                                          std::size_t length, const float* later,
+                                          float (*partial)[8]) {
+  __m256 sums[Centers * Queries];
+  half_of_partial_dots<Queries, Centers, FixedLength, Fetch>(queries, centers, 0, length, later,
+                                                             sums);
+  for (std::size_t i = 0; i < Centers * Queries; ++i) _mm256_store_ps(partial[i], sums[i]);
+}
+
+// Calls take(i, four dot products from number i on), where c * Queries + q is the number of
+// queries[q] . centers[c]. Those beyond the last are zero. Sixteen partial sums are joined by the
+// tree every level follows: first the two halves, then neighbours, then neighbours of these, then
+// the two that are left.
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, bool Fetch, class Take>
+[[gnu::always_inline]] inline void dot_products(const float* const* queries,
+                                                const float* const* centers, std::size_t length,
+                                                const float* later, const Take& take) {
+  constexpr std::size_t count = Queries * Centers;
+  alignas(32) float partial[count][8];
+  first_half_of_dots<Queries, Centers, FixedLength, Fetch>(queries, centers, length, later,
+                                                           partial);
+  __m256 sums[count];
+  half_of_partial_dots<Queries, Centers, FixedLength, false>(queries, centers, 8, length, nullptr,
+                                                             sums);
+  for (std::size_t dot = 0; dot < count; dot += 4) {
+    __m256 eight[4];
+    for (std::size_t i = 0; i < 4; ++i)
+      eight[i] = dot + i < count ? _mm256_add_ps(_mm256_load_ps(partial[dot + i]), sums[dot + i])
+                                 : _mm256_setzero_ps();
+    take(dot, join_eights(eight));
   }
+}
+
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength>
+void add_dot_products(const float* const* queries, const float* const* centers, std::size_t length,
+                      const Output& out) {
+  float dots[Queries * Centers + 3];
+  dot_products<Queries, Centers, FixedLength, false>(
+      queries, centers, length, nullptr,
+      [&](std::size_t first, __m128 four) { _mm_storeu_ps(dots + first, four); });
+  for (std::size_t k = 0; k < Centers; ++k)
+    for (std::size_t i = 0; i < Queries; ++i) out.at(k, i) += dots[k * Queries + i];
+}
+
+constexpr std::size_t kTileQueries = 2;
+constexpr std::size_t kTileElements = 12;
+
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength>
+void tile_of_dots(const float* const* queries, const float* const* centers, std::size_t length,
+                  const float* later, bool add, float* tile) {
+  float dots[Queries * Centers + 3];
+  dot_products<Queries, Centers, FixedLength, true>(
+      queries, centers, length, later, [&](std::size_t first, __m128 four) {
+        if constexpr (Queries == kTileQueries)
+          _mm_storeu_ps(tile + first, add ? _mm_add_ps(_mm_loadu_ps(tile + first), four) : four);
+        else
+          _mm_storeu_ps(dots + first, four);
+      });
+  if constexpr (Queries != kTileQueries)
+    for (std::size_t k = 0; k < Centers; ++k) {
+      float& out = tile[k * kTileQueries];
+      out = add ? out + dots[k] : dots[k];
+    }
 }
 
 inline void widen_half(const std::uint16_t* from, std::size_t count, float* to) {

@@ -70,49 +70,121 @@ inline double sum(const DoubleLanes& lanes) {
   return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
 }
 
-inline double sum(const FloatLanes& lanes) {
-  return sum(DoubleLanes{_mm512_cvtps_pd(_mm512_castps512_ps256(lanes.all)),
-                         _mm512_cvtps_pd(_mm512_extractf32x8_ps(lanes.all, 1))});
+inline DoubleLanes widened(const FloatLanes& lanes) {
+  return {_mm512_cvtps_pd(_mm512_castps512_ps256(lanes.all)),
+          _mm512_cvtps_pd(_mm512_extractf32x8_ps(lanes.all, 1))};
 }
 
-constexpr std::size_t kQueryBlock = 4;
+// Sixteen half-precision numbers.
+inline FloatLanes load_halves(const std::uint16_t* from) {
+  return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)))};
+}
 
-// Adds queries[q] . centers[c] to out.at(c, q). Sixteen partial sums are joined by the tree
-// every level follows: first the two halves, then neighbours, then neighbours of these, then the
-// two that are left. A loop of a length the compiler knows is unrolled as a whole; its end would
-// otherwise be mispredicted each time.
-template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead>
-void add_dot_products(const float* const* queries, const float* const* centers, std::size_t length,
-                      const float* const* ahead, const Output& out) {
-  static_assert(Queries <= 4);
-  __m512 sums[Centers][Queries];
-  for (auto& of_center : sums)
-    for (__m512& of_dot : of_center) of_dot = _mm512_setzero_ps();
+// The sums of four dot products.
+inline void join_four(const FloatLanes* sums, float* out) {
+  __m256 eight[4];
+  for (std::size_t i = 0; i < 4; ++i)
+    eight[i] =
+        _mm256_add_ps(_mm512_castps512_ps256(sums[i].all), _mm512_extractf32x8_ps(sums[i].all, 1));
+  _mm_storeu_ps(out, join_eights(eight));
+}
+
+// The sums of the two halves of a, and those of b.
+inline __m512 add_halves(__m512 a, __m512 b) {
+  return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xEE));
+}
+
+// In each quarter, two sums of neighbours of a and two of b.
+inline __m512 add_neighbours(__m512 a, __m512 b) {
+  return _mm512_add_ps(_mm512_shuffle_ps(a, b, 0x88), _mm512_shuffle_ps(a, b, 0xDD));
+}
+
+// Joins the sixteen partial sums of each of sixteen dot products by the tree every level follows:
+// first the two halves, then neighbours, then neighbours of these, then the two that are left.
+inline __m512 join_sixteens(const __m512* sums) {
+  // Which of them are joined first, so that the results are in order.
+  constexpr std::size_t from[16] = {0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15};
+  __m512 quarters[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    __m512 eights[4];
+    for (std::size_t j = 0; j < 4; ++j)
+      eights[j] = add_halves(sums[from[8 * i + 2 * j]], sums[from[8 * i + 2 * j + 1]]);
+    quarters[i] =
+        add_neighbours(add_neighbours(eights[0], eights[1]), add_neighbours(eights[2], eights[3]));
+  }
+  return _mm512_add_ps(_mm512_shuffle_f32x4(quarters[0], quarters[1], 0x88),
+                       _mm512_shuffle_f32x4(quarters[0], quarters[1], 0xDD));
+}
+
+constexpr std::size_t kRegisterBytes = 64;
+constexpr std::size_t kQueryBlock = 4;
+constexpr std::size_t kCenterBlock = 4;
+
+// sums[c * Queries + q]: sixteen partial sums of queries[q] . centers[c]. A loop of a length the
+// compiler knows is unrolled as a whole; its end would otherwise be mispredicted each time. The row
+// `later` is fetched meanwhile, if it is to Fetch.
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, bool Fetch>
+[[gnu::always_inline]] inline void partial_dots(const float* const* queries,
+                                                const float* const* centers, std::size_t length,
+                                                const float* later, __m512* sums) {
+  for (std::size_t i = 0; i < Queries * Centers; ++i) sums[i] = _mm512_setzero_ps();
   if (FixedLength > 0) length = FixedLength;
 #pragma GCC unroll 8
   for (std::size_t d = 0; d < length; d += 16) {
-    for (std::size_t i = 0; i < Ahead; ++i) __builtin_prefetch(ahead[i] + d);
+    if (Fetch) __builtin_prefetch(later + d);
     __m512 q[Queries];
     for (std::size_t i = 0; i < Queries; ++i) q[i] = _mm512_loadu_ps(queries[i] + d);
     for (std::size_t k = 0; k < Centers; ++k) {
       const __m512 c = _mm512_loadu_ps(centers[k] + d);
-      for (std::size_t i = 0; i < Queries; ++i) sums[k][i] = _mm512_fmadd_ps(q[i], c, sums[k][i]);
+      for (std::size_t i = 0; i < Queries; ++i)
+        sums[k * Queries + i] = _mm512_fmadd_ps(q[i], c, sums[k * Queries + i]);
     }
   }
+}
+
+// Joins sums[c * Queries + q] into element c * Across + q of the result; the others are zero.
+template <std::size_t Queries, std::size_t Centers, std::size_t Across>
+[[gnu::always_inline]] inline __m512 join_dots(const __m512* sums) {
+  __m512 in_place[16];
+  for (std::size_t place = 0; place < 16; ++place) {
+    const std::size_t query = place % Across;
+    const std::size_t center = place / Across;
+    in_place[place] =
+        query < Queries && center < Centers ? sums[center * Queries + query] : _mm512_setzero_ps();
+  }
+  return join_sixteens(in_place);
+}
+
+// Adds queries[q] . centers[c] to out.at(c, q).
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength>
+void add_dot_products(const float* const* queries, const float* const* centers, std::size_t length,
+                      const Output& out) {
+  __m512 sums[Queries * Centers];
+  partial_dots<Queries, Centers, FixedLength, false>(queries, centers, length, nullptr, sums);
+  alignas(64) float dots[16];
+  _mm512_store_ps(dots, join_dots<Queries, Centers, 4>(sums));
   for (std::size_t k = 0; k < Centers; ++k) {
-    __m256 eight[Queries];
-    for (std::size_t i = 0; i < Queries; ++i)
-      eight[i] =
-          _mm256_add_ps(_mm512_castps512_ps256(sums[k][i]), _mm512_extractf32x8_ps(sums[k][i], 1));
-    const __m128 joined = join_eights<Queries>(eight);
     if (out.query_stride != 1) {
-      add_one_by_one<Queries>(joined, out, k);
+      for (std::size_t i = 0; i < Queries; ++i) out.at(k, i) += dots[4 * k + i];
       continue;
     }
     constexpr __mmask8 present = (1U << Queries) - 1U;
     float* to = &out.at(k, 0);
-    _mm_mask_storeu_ps(to, present, _mm_add_ps(_mm_maskz_loadu_ps(present, to), joined));
+    _mm_mask_storeu_ps(to, present,
+                       _mm_add_ps(_mm_maskz_loadu_ps(present, to), _mm_load_ps(dots + 4 * k)));
   }
+}
+
+constexpr std::size_t kTileQueries = 3;
+constexpr std::size_t kTileElements = 16;
+
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength>
+void tile_of_dots(const float* const* queries, const float* const* centers, std::size_t length,
+                  const float* later, bool add, float* tile) {
+  __m512 sums[Queries * Centers];
+  partial_dots<Queries, Centers, FixedLength, true>(queries, centers, length, later, sums);
+  const __m512 dots = join_dots<Queries, Centers, kTileQueries>(sums);
+  _mm512_storeu_ps(tile, add ? _mm512_add_ps(_mm512_loadu_ps(tile), dots) : dots);
 }
 
 inline void widen_half(const std::uint16_t* from, std::size_t count, float* to) {

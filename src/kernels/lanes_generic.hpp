@@ -67,34 +67,16 @@ inline FloatLanes larger(const FloatLanes& a, const FloatLanes& b) {
 }
 
 // The tree every level follows: 16 sums become 8, 4, 2, 1, each half added to the other.
-template <class T>
-double sum(const Lanes<T>& lanes) {
-  double partial[16];
-  for (std::size_t i = 0; i < 16; ++i) partial[i] = static_cast<double>(lanes.value[i]);
+inline double sum(DoubleLanes lanes) {
   for (std::size_t half = 8; half > 0; half /= 2)
-    for (std::size_t i = 0; i < half; ++i) partial[i] += partial[i + half];
-  return partial[0];
+    for (std::size_t i = 0; i < half; ++i) lanes.value[i] += lanes.value[i + half];
+  return lanes.value[0];
 }
 
-constexpr std::size_t kQueryBlock = 1;
-
-// Adds queries[q] . centers[c] to out.at(c, q). Sixteen partial sums are joined by the tree
-// every level follows: first the two halves, then neighbours, then neighbours of these, then the
-// two that are left.
-template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead>
-void add_dot_products(const float* const* queries, const float* const* centers, std::size_t length,
-                      const float* const* /*ahead*/, const Output& out) {
-  for (std::size_t c = 0; c < Centers; ++c)
-    for (std::size_t q = 0; q < Queries; ++q) {
-      FloatLanes sums = FloatLanes::zero();
-      for (std::size_t d = 0; d < length; d += 16)
-        sums =
-            multiply_add(FloatLanes::load(queries[q] + d), FloatLanes::load(centers[c] + d), sums);
-      float eight[8];
-      for (std::size_t i = 0; i < 8; ++i) eight[i] = sums.value[i] + sums.value[i + 8];
-      out.at(c, q) += ((eight[0] + eight[1]) + (eight[2] + eight[3])) +
-                      ((eight[4] + eight[5]) + (eight[6] + eight[7]));
-    }
+inline DoubleLanes widened(const FloatLanes& lanes) {
+  DoubleLanes wide;
+  for (std::size_t i = 0; i < 16; ++i) wide.value[i] = static_cast<double>(lanes.value[i]);
+  return wide;
 }
 
 template <class Real>
@@ -107,6 +89,59 @@ void widen_half(const std::uint16_t* from, std::size_t count, Real* to) {
                                  ? (fraction == 0 ? HUGE_VAL : nan(""))
                                  : ldexp(fraction + 1024, static_cast<int>(exponent) - 25);
     to[i] = static_cast<Real>((from[i] & 0x8000U) != 0 ? -magnitude : magnitude);
+  }
+}
+
+// Sixteen half-precision numbers.
+inline FloatLanes load_halves(const std::uint16_t* from) {
+  FloatLanes lanes;
+  widen_half(from, 16, lanes.value);
+  return lanes;
+}
+
+// Joins sixteen partial sums by the tree every level follows: first the two halves, then
+// neighbours, then neighbours of these, then the two that are left.
+inline float join(const FloatLanes& sums) {
+  float eight[8];
+  for (std::size_t i = 0; i < 8; ++i) eight[i] = sums.value[i] + sums.value[i + 8];
+  return ((eight[0] + eight[1]) + (eight[2] + eight[3])) +
+         ((eight[4] + eight[5]) + (eight[6] + eight[7]));
+}
+
+// The sums of four dot products.
+inline void join_four(const FloatLanes* sums, float* out) {
+  for (std::size_t i = 0; i < 4; ++i) out[i] = join(sums[i]);
+}
+
+constexpr std::size_t kRegisterBytes = 16;
+constexpr std::size_t kQueryBlock = 1;
+constexpr std::size_t kCenterBlock = 5;
+
+inline float dot_product(const float* query, const float* center, std::size_t length) {
+  FloatLanes sums = FloatLanes::zero();
+  for (std::size_t d = 0; d < length; d += 16)
+    sums = multiply_add(FloatLanes::load(query + d), FloatLanes::load(center + d), sums);
+  return join(sums);
+}
+
+// Adds queries[q] . centers[c] to out.at(c, q).
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength>
+void add_dot_products(const float* const* queries, const float* const* centers, std::size_t length,
+                      const Output& out) {
+  for (std::size_t c = 0; c < Centers; ++c)
+    for (std::size_t q = 0; q < Queries; ++q)
+      out.at(c, q) += dot_product(queries[q], centers[c], length);
+}
+
+constexpr std::size_t kTileQueries = 1;
+constexpr std::size_t kTileElements = 5;
+
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength>
+void tile_of_dots(const float* const* queries, const float* const* centers, std::size_t length,
+                  const float* /*later*/, bool add, float* tile) {
+  for (std::size_t c = 0; c < Centers; ++c) {
+    const float dot = dot_product(queries[0], centers[c], length);
+    tile[c] = add ? tile[c] + dot : dot;
   }
 }
 

@@ -95,30 +95,56 @@ inline double sum(const DoubleLanes& lanes) {
   return vpaddd_f64(vaddq_f64(four_low, four_high));
 }
 
-inline double sum(const FloatLanes& lanes) {
+inline DoubleLanes widened(const FloatLanes& lanes) {
   DoubleLanes wide;
   for (std::size_t i = 0; i < 4; ++i) {
     wide.part[2 * i] = vcvt_f64_f32(vget_low_f32(lanes.part[i]));
     wide.part[2 * i + 1] = vcvt_high_f64_f32(lanes.part[i]);
   }
-  return sum(wide);
+  return wide;
 }
 
+inline float32x4_t widen_four(const std::uint16_t* halves) {
+  return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(halves)));
+}
+
+// Sixteen half-precision numbers.
+inline FloatLanes load_halves(const std::uint16_t* from) {
+  FloatLanes lanes;
+  for (std::size_t i = 0; i < 4; ++i) lanes.part[i] = widen_four(from + 4 * i);
+  return lanes;
+}
+
+// Joins sixteen partial sums by the tree every level follows: first the two halves, then
+// neighbours, then neighbours of these, then the two that are left.
+inline float join(const float32x4_t* parts) {
+  const float32x4_t pairs =
+      vpaddq_f32(vaddq_f32(parts[0], parts[2]), vaddq_f32(parts[1], parts[3]));
+  return vpadds_f32(vget_low_f32(vpaddq_f32(pairs, pairs)));
+}
+
+// The sums of four dot products.
+inline void join_four(const FloatLanes* sums, float* out) {
+  for (std::size_t i = 0; i < 4; ++i) out[i] = join(sums[i].part);
+}
+
+constexpr std::size_t kRegisterBytes = 16;
 constexpr std::size_t kQueryBlock = 2;
+constexpr std::size_t kCenterBlock = 5;
 
 // One half of the sixteen partial sums of Queries x Centers dot products: all of them do not fit
-// into the registers at once.
-template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead>
+// into the registers at once. The row `later` is fetched meanwhile, unless it is nullptr.
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, bool Fetch>
 [[gnu::noinline]] void half_of_partial_dots(const float* const* queries,
                                             const float* const* centers, std::size_t half,
                                             std::size_t length, float32x4_t (*partial)[Queries][4],
-                                            const float* const* ahead) {
+                                            const float* later) {
   float32x4_t sums[Centers][Queries][2];
   for (auto& of_center : sums)
     for (auto& of_dot : of_center) of_dot[0] = of_dot[1] = vdupq_n_f32(0);
   if (FixedLength > 0) length = FixedLength;
   for (std::size_t d = half; d < length + half; d += 16) {
-    for (std::size_t i = 0; i < Ahead; ++i) __builtin_prefetch(ahead[i] + d);
+    if (Fetch) __builtin_prefetch(later + d);
     float32x4_t q[Queries][2];
     for (std::size_t i = 0; i < Queries; ++i) {
       q[i][0] = vld1q_f32(queries[i] + d);
@@ -137,28 +163,38 @@ template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std
         partial[k][i][half / 4 + part] = sums[k][i][part];
 }
 
-// Adds queries[q] . centers[c] to out.at(c, q). Sixteen partial sums are joined by the tree
-// every level follows: first the two halves, then neighbours, then neighbours of these, then the
-// two that are left.
-template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, std::size_t Ahead>
-void add_dot_products(const float* const* queries, const float* const* centers, std::size_t length,
-                      const float* const* ahead, const Output& out) {
+// Calls take(c, q, queries[q] . centers[c]).
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, bool Fetch, class Take>
+void dot_products(const float* const* queries, const float* const* centers, std::size_t length,
+                  const float* later, const Take& take) {
   float32x4_t partial[Centers][Queries][4];
-  half_of_partial_dots<Queries, Centers, FixedLength, Ahead>(queries, centers, 0, length, partial,
-                                                             ahead);
-  half_of_partial_dots<Queries, Centers, FixedLength, 0>(queries, centers, 8, length, partial,
-                                                         nullptr);
+  half_of_partial_dots<Queries, Centers, FixedLength, Fetch>(queries, centers, 0, length, partial,
+                                                             later);
+  half_of_partial_dots<Queries, Centers, FixedLength, false>(queries, centers, 8, length, partial,
+                                                             nullptr);
   for (std::size_t k = 0; k < Centers; ++k)
-    for (std::size_t i = 0; i < Queries; ++i) {
-      const float32x4_t* of_dot = partial[k][i];
-      const float32x4_t pairs =
-          vpaddq_f32(vaddq_f32(of_dot[0], of_dot[2]), vaddq_f32(of_dot[1], of_dot[3]));
-      out.at(k, i) += vpadds_f32(vget_low_f32(vpaddq_f32(pairs, pairs)));
-    }
+    for (std::size_t i = 0; i < Queries; ++i) take(k, i, join(partial[k][i]));
 }
 
-inline float32x4_t widen_four(const std::uint16_t* halves) {
-  return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(halves)));
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength>
+void add_dot_products(const float* const* queries, const float* const* centers, std::size_t length,
+                      const Output& out) {
+  dot_products<Queries, Centers, FixedLength, false>(
+      queries, centers, length, nullptr,
+      [&](std::size_t k, std::size_t i, float dot) { out.at(k, i) += dot; });
+}
+
+constexpr std::size_t kTileQueries = 2;
+constexpr std::size_t kTileElements = 12;
+
+template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength>
+void tile_of_dots(const float* const* queries, const float* const* centers, std::size_t length,
+                  const float* later, bool add, float* tile) {
+  dot_products<Queries, Centers, FixedLength, true>(queries, centers, length, later,
+                                                    [&](std::size_t k, std::size_t i, float dot) {
+                                                      float& out = tile[k * kTileQueries + i];
+                                                      out = add ? out + dot : dot;
+                                                    });
 }
 
 inline float widen_one(std::uint16_t half) {

@@ -84,18 +84,19 @@ TEST_P(KernelTest, DistanceOfEqualRowsIsExactlyZero) {
   EXPECT_EQ(distances_by(*kernels_, row, row)[0], 0);
 }
 
+template <class Real>
+std::vector<const Real*> rows_of(const Matrix<Real>& matrix) {
+  std::vector<const Real*> rows;
+  for (std::size_t r = 0; r < matrix.rows(); ++r) rows.push_back(matrix.row(r));
+  return rows;
+}
+
 // Dot products of all rows, added to what is there; the memory between and behind must not change.
 template <class Real>
 std::vector<Real> dots_by(const Table& kernels, const Matrix<Real>& queries,
-                          const Matrix<Real>& centers, std::size_t later_count) {
-  const auto rows_of = [](const Matrix<Real>& matrix) {
-    std::vector<const Real*> rows;
-    for (std::size_t r = 0; r < matrix.rows(); ++r) rows.push_back(matrix.row(r));
-    return rows;
-  };
+                          const Matrix<Real>& centers) {
   const auto query_rows = rows_of(queries);
   const auto center_rows = rows_of(centers);
-  const std::vector<const Real*> later(later_count, queries.row(0));
   const std::size_t stride = queries.rows() + 1;
   std::vector<Real> out(centers.rows() * stride, Real{3});
   add_dots(kernels, DotProducts<Real>{.queries = query_rows.data(),
@@ -104,9 +105,33 @@ std::vector<Real> dots_by(const Table& kernels, const Matrix<Real>& queries,
                                       .center_count = center_rows.size(),
                                       .length = queries.stride(),
                                       .out = out.data(),
-                                      .center_stride = stride,
+                                      .center_stride = stride});
+  return out;
+}
+
+// The same by tiles, added to what is there or not.
+template <class Real>
+std::vector<Real> tiled_dots_by(const Table& kernels, const Matrix<Real>& queries,
+                                const Matrix<Real>& centers, bool add, std::size_t later_count) {
+  const auto query_rows = rows_of(queries);
+  const auto center_rows = rows_of(centers);
+  const std::vector<const Real*> later(later_count, centers.row(0));
+  const Tiles of_rows = tiles(kernels, queries.rows(), centers.rows());
+  std::vector<Real> in_tiles(of_rows.elements() + 1, Real{3});
+  tiled_dots(kernels, TiledDots<Real>{.queries = query_rows.data(),
+                                      .centers = center_rows.data(),
+                                      .tiles = of_rows,
+                                      .length = queries.stride(),
+                                      .out = in_tiles.data(),
+                                      .add = add,
                                       .later = later.data(),
                                       .later_count = later.size()});
+  EXPECT_EQ(in_tiles.back(), 3) << "outside";
+  const std::size_t stride = queries.rows() + 1;
+  std::vector<Real> out(centers.rows() * stride, Real{3});
+  for (std::size_t c = 0; c < centers.rows(); ++c)
+    for (std::size_t q = 0; q < queries.rows(); ++q)
+      out[c * stride + q] = in_tiles[of_rows.place(q, c)];
   return out;
 }
 
@@ -117,7 +142,10 @@ void expect_plain_dots(const Table& kernels) {
       for (const std::size_t centers : {1U, 2U, 3U, 4U, 5U, 6U, 10U}) {
         const auto query = random_matrix<Real>(queries, length, 1);
         const auto center = random_matrix<Real>(centers, length, 2);
-        const auto dots = dots_by(kernels, query, center, length % 2 * 20);
+        const auto dots = dots_by(kernels, query, center);
+        EXPECT_EQ(tiled_dots_by(kernels, query, center, true, 0), dots);
+        EXPECT_EQ(tiled_dots_by(kernels, query, center, true, length % 2 * 20), dots);
+        const auto anew = tiled_dots_by(kernels, query, center, false, 20);
         for (std::size_t c = 0; c < centers; ++c) {
           EXPECT_EQ(dots[c * (queries + 1) + queries], 3) << "outside";
           for (std::size_t q = 0; q < queries; ++q) {
@@ -131,6 +159,7 @@ void expect_plain_dots(const Table& kernels) {
             EXPECT_NEAR(dots[c * (queries + 1) + q], static_cast<double>(expected),
                         static_cast<double>(4 * std::numeric_limits<Real>::epsilon() * magnitude))
                 << length << " long, " << queries << " by " << centers;
+            EXPECT_EQ(Real{3} + anew[c * (queries + 1) + q], dots[c * (queries + 1) + q]);
           }
         }
       }
@@ -194,6 +223,52 @@ TEST_P(KernelTest, FloatDotProductsAgreeWithAPlainLoop) {
 }
 TEST_P(KernelTest, DoubleDotProductsAgreeWithAPlainLoop) {
   expect_plain_dots<double>(*kernels_);
+}
+
+template <class Real>
+void expect_plain_norms(const Table& kernels) {
+  for (const std::size_t length : {1U, 16U, 17U, 100U, 128U, 640U})
+    for (const std::size_t count : {1U, 3U, 4U, 5U, 9U}) {
+      const auto rows = random_matrix<Real>(count, length, 7);
+      const auto pointers = rows_of(rows);
+      std::vector<Real> norms(count + 1, Real{3});
+      add_squared_norms(kernels, pointers.data(), count, rows.stride(), norms.data());
+      EXPECT_EQ(norms[count], 3) << "outside";
+      for (std::size_t r = 0; r < count; ++r) {
+        long double expected = 3;
+        for (std::size_t i = 0; i < length; ++i)
+          expected += static_cast<long double>(rows.row(r)[i]) * rows.row(r)[i];
+        EXPECT_NEAR(norms[r] / static_cast<double>(expected), 1,
+                    4 * std::numeric_limits<Real>::epsilon())
+            << length << " long, row " << r << " of " << count;
+      }
+    }
+}
+
+TEST_P(KernelTest, SquaredNormsAgreeWithAPlainLoop) {
+  expect_plain_norms<float>(*kernels_);
+  expect_plain_norms<double>(*kernels_);
+}
+
+// A row is not padded, as it lies in a file.
+TEST_P(KernelTest, NormsOfFilesRowsAgreeWithAPlainLoop) {
+  for (const std::size_t length : kLengths) {
+    const auto row = random_matrix<float>(1, length, 8);
+    std::vector<float> exact(row.row(0), row.row(0) + length);
+    double expected = 0;
+    for (const float x : exact) expected += static_cast<double>(x) * static_cast<double>(x);
+    EXPECT_NEAR(kernels_->norm_float32(exact.data(), length) / std::sqrt(expected), 1, 1e-14);
+
+    // 1, 1/2, 1/4 ... 1/16, signs in turn.
+    std::vector<std::uint16_t> halves(length);
+    expected = 0;
+    for (std::size_t i = 0; i < length; ++i) {
+      const auto exponent = static_cast<unsigned>(i % 5);
+      halves[i] = static_cast<std::uint16_t>((15U - exponent) << 10U | (i % 2) << 15U);
+      expected += std::pow(0.25, exponent);
+    }
+    EXPECT_NEAR(kernels_->norm_float16(halves.data(), length) / std::sqrt(expected), 1, 1e-14);
+  }
 }
 
 TEST_P(KernelTest, AccumulatesInDouble) {
@@ -375,8 +450,18 @@ TEST_P(KernelTest, GivesTheSameBitsAsTheGenericLevel) {
     const auto query = random_matrix<float>(1, length, 8);
     const auto centers = random_matrix<float>(7, length, 9);
     EXPECT_EQ(distances_by(*kernels_, query, centers), distances_by(generic, query, centers));
-    EXPECT_EQ(dots_by(*kernels_, query, centers, 0), dots_by(generic, query, centers, 0));
-    EXPECT_EQ(dots_by(*kernels_, query, centers, 20), dots_by(generic, query, centers, 20));
+    EXPECT_EQ(dots_by(*kernels_, query, centers), dots_by(generic, query, centers));
+    EXPECT_EQ(tiled_dots_by(*kernels_, centers, query, true, 0),
+              tiled_dots_by(generic, centers, query, true, 0));
+    EXPECT_EQ(kernels_->norm_float32(query.row(0), length),
+              generic.norm_float32(query.row(0), length));
+    const auto norms_by = [&](const Table& kernels) {
+      std::vector<float> norms(centers.rows());
+      add_squared_norms(kernels, rows_of(centers).data(), norms.size(), centers.stride(),
+                        norms.data());
+      return norms;
+    };
+    EXPECT_EQ(norms_by(*kernels_), norms_by(generic));
     const auto wide_query = random_matrix<double>(1, length, 8);
     const auto wide_centers = random_matrix<double>(7, length, 9);
     EXPECT_EQ(distances_by(*kernels_, wide_query, wide_centers),
