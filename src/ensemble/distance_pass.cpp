@@ -307,6 +307,16 @@ void DistancePass<Real>::measure_queries(std::size_t batch, bool first_block) {
 }
 
 template <class Real>
+void DistancePass<Real>::fetch_dots(std::size_t episode) const {
+  constexpr std::size_t line = 64 / sizeof(Real);
+  const std::size_t ways = episodes_.shape().ways;
+  for (std::size_t way = 0; way < ways; ++way) {
+    const Real* tiles = dots_.row(unit_of_place_[episode * ways + way]);
+    for (std::size_t i = 0; i < dots_.cols(); i += line) __builtin_prefetch(tiles + i);
+  }
+}
+
+template <class Real>
 void DistancePass<Real>::copy_dots(std::size_t episode, MatrixView<Real> out) const {
   const EpisodeShape& shape = episodes_.shape();
   const auto copy = [&]<std::size_t TileQueries>() {

@@ -41,7 +41,9 @@ class DistancePass {
   // Computes all dot products of some points, those with base prototypes too if given.
   void run(const Points<Real>& points, BaseDots<Real>* base);
 
-  // Results for one episode, counted from the beginning of the range: [ways x queries].
+  // Results for one episode, counted from the beginning of the range: [ways x queries]. To fetch
+  // them brings them into the cache.
+  void fetch_dots(std::size_t episode) const;
   void copy_dots(std::size_t episode, MatrixView<Real> out) const;
   // Of a sample as a query.
   [[nodiscard]] Real sample_squared_norm(std::size_t sample) const { return sample_norms_[sample]; }

@@ -112,8 +112,10 @@ void Stream<Real>::run_points(const Group& group, const Points<Real>& points,
   const std::size_t count = range_.end - range_.begin;
   parallel_for(setting_.threads, count, kEpisodeGrain,
                [&](std::size_t begin, std::size_t end, unsigned worker) {
-                 for (std::size_t e = begin; e < end; ++e)
+                 for (std::size_t e = begin; e < end; ++e) {
+                   if (e + 1 < end) fetch_episode(kinds, e + 1);
                    run_episode(group, kinds, points, e, *workers_[worker]);
+                 }
                  if (worker == 0 && progress)
                    progress(static_cast<double>(end) / static_cast<double>(count));
                });
@@ -189,7 +191,6 @@ template <class Real>
 void Stream<Real>::run_episode(const Group& group, const GroupKinds& kinds,
                                const Points<Real>& points, std::size_t e, Worker& worker) {
   const Episode episode = drawn_.episodes()[e];
-  if (kinds.needs_base_distances) find_query_distances(episode, worker);
   measure_episode(episode, points, e, worker);
   CenterDistances<Real> centers;
   QueryDistances<Real> queries{.to_centers = worker.distances.view(), .to_base = {}};
@@ -199,6 +200,8 @@ void Stream<Real>::run_episode(const Group& group, const GroupKinds& kinds,
     centers = {worker.prototype_to_base.view(), [&](std::size_t way, std::size_t base) {
                  return exact_base_distance(episode, way, base, worker);
                }};
+    for (std::size_t q = 0; q < episode.query.size(); ++q)
+      worker.query_to_base[q] = sample_to_base_.row(episode.query[q]);
     queries.to_base = worker.query_to_base;
   }
   for (std::size_t i = 0; i < kinds.present.size(); ++i) {
@@ -219,14 +222,15 @@ void Stream<Real>::run_episode(const Group& group, const GroupKinds& kinds,
   }
 }
 
+// What an episode reads lies all over the memory.
 template <class Real>
-void Stream<Real>::find_query_distances(const Episode& episode, Worker& worker) const {
+void Stream<Real>::fetch_episode(const GroupKinds& kinds, std::size_t e) const {
+  pass_.fetch_dots(e);
+  if (!kinds.needs_base_distances) return;
   constexpr std::size_t line = 64 / sizeof(Real);
-  for (std::size_t q = 0; q < episode.query.size(); ++q) {
-    const Real* row = sample_to_base_.row(episode.query[q]);
-    for (std::size_t t = 0; t < sample_to_base_.cols(); t += line) __builtin_prefetch(row + t);
-    worker.query_to_base[q] = row;
-  }
+  for (const SampleIndex query : drawn_.episodes()[e].query)
+    for (std::size_t t = 0; t < sample_to_base_.cols(); t += line)
+      __builtin_prefetch(sample_to_base_.row(query) + t);
 }
 
 template <class Real>

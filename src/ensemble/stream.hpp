@@ -118,7 +118,7 @@ class Stream {
                    std::size_t e, Worker& worker);
 
   // Those of an episode's queries to the base prototypes, which are fetched into the cache.
-  void find_query_distances(const Episode& episode, Worker& worker) const;
+  void fetch_episode(const GroupKinds& kinds, std::size_t e) const;
 
   // Distances of an episode's queries to its prototypes.
   void measure_episode(const Episode& episode, const Points<Real>& points, std::size_t e,

@@ -20,64 +20,50 @@ template <class Real>
 void SurrogateClasses<Real>::select(MatrixView<const Real> distances, std::size_t largest_R,
                                     const ExactDistance& exact) {
   const std::size_t bases = distances.cols();
-  const std::size_t levels = std::min(largest_R, bases);
-  const std::size_t never = levels + 1;
+  levels_ = std::min(largest_R, bases);
+  const std::size_t never = levels_ + 1;
   joins_at_.assign(bases, never);
-  const std::size_t sorted = std::min(levels + 1, bases);  // one more, to see whether it is close
   for (std::size_t k = 0; k < distances.rows(); ++k) {
     const std::span<const Real> of_prototype = distances[k];
-    find_nearest(of_prototype, sorted);
-    settle_close_ones(of_prototype, k, sorted, exact);
-    for (std::size_t place = 0; place < levels; ++place)
+    sort(of_prototype);
+    settle_close_ones(of_prototype, k, exact);
+    for (std::size_t place = 0; place < levels_; ++place)
       joins_at_[order_[place]] = std::min(joins_at_[order_[place]], place + 1);
   }
 
-  begin_.assign(levels + 1, 0);
-  for (const std::size_t R : joins_at_)
-    if (R != never) ++begin_[R];
+  // Those that never join are counted and sorted like the others: which ones do, no branch could
+  // foresee.
+  begin_.assign(never + 1, 0);
+  for (const std::size_t R : joins_at_) ++begin_[R];
   std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-  joined_.resize(begin_.back());
   next_ = begin_;
-  for (std::size_t t = 0; t < bases; ++t)
-    if (joins_at_[t] != never) joined_[next_[joins_at_[t] - 1]++] = t;
+  joined_.resize(bases);
+  for (std::size_t t = 0; t < bases; ++t) joined_[next_[joins_at_[t] - 1]++] = t;
 }
 
-// Fills order_ with the `count` nearest base classes, sorted; of equals the first is ahead.
+// Fills order_ with all base classes; of equals the first is ahead.
 template <class Real>
-void SurrogateClasses<Real>::find_nearest(std::span<const Real> distances, std::size_t count) {
+void SurrogateClasses<Real>::sort(std::span<const Real> distances) {
   ranks_.resize(padded(distances.size()));
   kernels::ranks(kernels::active(), distances.data(), distances.size(), ranks_.data());
-  order_.resize(count);
-  for (std::size_t t = 0; t < distances.size(); ++t)
-    if (ranks_[t] < count) order_[ranks_[t]] = t;
-}
-
-// A base class outside the sorted ones can be as close as the last of them.
-template <class Real>
-void SurrogateClasses<Real>::add_close_ones_beyond(std::span<const Real> distances, std::size_t way,
-                                                   const ExactDistance& exact) {
-  const Real last = distances[order_.back()];
-  for (std::size_t t = 0; t < distances.size(); ++t)
-    if (distances[t] >= last && distances[t] - last <= kResolution<Real> * distances[t] &&
-        std::ranges::find(order_, t) == order_.end())
-      close_.emplace_back(exact(way, t), t);
+  order_.resize(distances.size());
+  for (std::size_t t = 0; t < distances.size(); ++t) order_[ranks_[t]] = t;
 }
 
 template <class Real>
 void SurrogateClasses<Real>::settle_close_ones(std::span<const Real> distances, std::size_t way,
-                                               std::size_t sorted, const ExactDistance& exact) {
-  for (std::size_t begin = 0; begin < sorted;) {
+                                               const ExactDistance& exact) {
+  const auto is_close_to_next = [&](std::size_t place) {
+    const Real next = distances[order_[place + 1]];
+    return next - distances[order_[place]] <= kResolution<Real> * next;
+  };
+  for (std::size_t begin = 0; begin < levels_;) {
     std::size_t end = begin + 1;
-    while (end < sorted && distances[order_[end]] - distances[order_[end - 1]] <=
-                               kResolution<Real> * distances[order_[end]])
-      ++end;
+    while (end < order_.size() && is_close_to_next(end - 1)) ++end;
     if (end - begin > 1) {
       close_.clear();
-
       for (std::size_t i = begin; i < end; ++i)
         close_.emplace_back(exact(way, order_[i]), order_[i]);
-      if (end == sorted) add_close_ones_beyond(distances, way, exact);
-
       std::ranges::sort(close_);
       for (std::size_t i = begin; i < end; ++i) order_[i] = close_[i - begin].second;
     }
@@ -87,8 +73,8 @@ void SurrogateClasses<Real>::settle_close_ones(std::span<const Real> distances, 
 
 template <class Real>
 std::span<const std::size_t> SurrogateClasses<Real>::joining_at(std::size_t R) const {
-  if (R >= begin_.size()) return {};
-  return {joined_.data() + begin_[R - 1], begin_[R] - begin_[R - 1]};
+  if (R > levels_) return {};
+  return std::span(joined_).subspan(begin_[R - 1], begin_[R] - begin_[R - 1]);
 }
 
 template <class Real>
@@ -109,7 +95,7 @@ template <class Real>
 void SurrogateDistances<Real>::begin(const GeometryFit<Real>& fit,
                                      const QueryDistances<Real>& queries) {
   fit_ = static_cast<const SurrogateFit<Real>*>(&fit);
-  to_base_ = queries.to_base;
+  gather(queries.to_base);
   grown_to_ = 0;
   shares_are_present_ = false;
   const MatrixView<const Real> distances = queries.to_centers;
@@ -124,31 +110,45 @@ void SurrogateDistances<Real>::begin(const GeometryFit<Real>& fit,
     for (std::size_t q = 0; q < stride; ++q) features_.row(k)[q] = distances.row(k)[q] * scales[q];
 }
 
+// Distances of queries and centers from the base classes that join sooner or later, in that order.
+template <class Real>
+void SurrogateDistances<Real>::gather(std::span<const Real* const> queries_to_base) {
+  const std::span<const std::size_t> joined = fit_->classes().joined();
+  if (of_queries_.rows() < joined.size()) of_queries_ = Matrix<Real>(joined.size(), scales_.cols());
+  std::size_t q = 0;
+  for (; q + 4 <= queries_to_base.size(); q += 4) {
+    const Real* const* rows = queries_to_base.data() + q;
+    for (std::size_t t = 0; t < joined.size(); ++t)
+      for (std::size_t i = 0; i < 4; ++i) of_queries_.row(t)[q + i] = rows[i][joined[t]];
+  }
+  for (; q < queries_to_base.size(); ++q)
+    for (std::size_t t = 0; t < joined.size(); ++t)
+      of_queries_.row(t)[q] = queries_to_base[q][joined[t]];
+
+  const MatrixView<const Real> centers_to_base = fit_->centers_to_base();
+  of_centers_.clear();
+  for (const std::size_t base : joined)
+    for (std::size_t k = 0; k < squared_.rows(); ++k)
+      of_centers_.push_back(centers_to_base.row(k)[base]);
+}
+
 template <class Real>
 void SurrogateDistances<Real>::grow_to(std::size_t R) {
   const SurrogateClasses<Real>& classes = fit_->classes();
-  const MatrixView<const Real> centers_to_base = fit_->centers_to_base();
   const std::size_t ways = squared_.rows();
-  const std::size_t stride = squared_.stride();
   while (grown_to_ < std::min(R, classes.levels())) {
     const std::span<const std::size_t> joining = classes.joining_at(++grown_to_);
     if (joining.empty()) continue;
     shares_are_present_ = false;
-    of_queries_.resize(joining.size() * stride);
-    for (std::size_t q = 0; q < to_base_.size(); ++q)
-      for (std::size_t t = 0; t < joining.size(); ++t)
-        of_queries_[t * stride + q] = to_base_[q][joining[t]];
-    of_centers_.resize(joining.size() * ways);
-    for (std::size_t t = 0; t < joining.size(); ++t)
-      for (std::size_t k = 0; k < ways; ++k)
-        of_centers_[t * ways + k] = centers_to_base.row(k)[joining[t]];
-    kernels::grow_surrogate(kernels::active(),
-                            kernels::SurrogateGrowth<Real>{.of_queries = of_queries_.data(),
-                                                           .of_ways = of_centers_.data(),
-                                                           .joining = joining.size(),
-                                                           .ways = ways,
-                                                           .stride = stride,
-                                                           .sums = squared_.row(0)});
+    const auto first = static_cast<std::size_t>(joining.data() - classes.joined().data());
+    kernels::grow_surrogate(
+        kernels::active(),
+        kernels::SurrogateGrowth<Real>{.of_queries = of_queries_.row(first),
+                                       .of_ways = of_centers_.data() + first * ways,
+                                       .joining = joining.size(),
+                                       .ways = ways,
+                                       .stride = squared_.stride(),
+                                       .sums = squared_.row(0)});
   }
 }
 

@@ -25,16 +25,19 @@ class SurrogateClasses {
   void select(MatrixView<const Real> distances, std::size_t largest_R, const ExactDistance& exact);
 
   // From this R on the set does not grow.
-  [[nodiscard]] std::size_t levels() const { return begin_.size() - 1; }
+  [[nodiscard]] std::size_t levels() const { return levels_; }
 
-  // The base classes that are in the set of R but not in that of R-1, ascending. R from 1 on.
+  // The base classes that are in the set of the largest R, by the R at which they join.
+  [[nodiscard]] std::span<const std::size_t> joined() const {
+    return std::span(joined_).first(begin_[levels_]);
+  }
+
+  // Those in the set of R but not in that of R-1, ascending: a part of joined(). R from 1 on.
   [[nodiscard]] std::span<const std::size_t> joining_at(std::size_t R) const;
 
  private:
-  void find_nearest(std::span<const Real> distances, std::size_t count);
-  void add_close_ones_beyond(std::span<const Real> distances, std::size_t way,
-                             const ExactDistance& exact);
-  void settle_close_ones(std::span<const Real> distances, std::size_t way, std::size_t sorted,
+  void sort(std::span<const Real> distances);
+  void settle_close_ones(std::span<const Real> distances, std::size_t way,
                          const ExactDistance& exact);
 
   // Scratch: the rank of each base class; base classes by distance; those whose order is doubtful.
@@ -42,8 +45,8 @@ class SurrogateClasses {
   std::vector<std::size_t> order_;
   std::vector<std::pair<double, std::size_t>> close_;
   std::vector<std::size_t> joins_at_;  // for each base class, the R at which it joins
+  std::size_t levels_ = 0;
   std::vector<std::size_t> joined_;    // base classes by joining R, then index
-
   std::vector<std::size_t> begin_{0};  // where in joined_ each R + 1 begins
   std::vector<std::size_t> next_;      // scratch: where in joined_ the next of R + 1 goes
 };
@@ -71,10 +74,10 @@ class SurrogateDistances final : public GeometryDistances<Real> {
   [[nodiscard]] MatrixView<const Real> of(const Geometry& member) override;
 
  private:
+  void gather(std::span<const Real* const> queries_to_base);
   void grow_to(std::size_t R);
 
   const SurrogateFit<Real>* fit_ = nullptr;
-  std::span<const Real* const> to_base_;
   std::size_t grown_to_ = 0;
   bool shares_are_present_ = false;
   Matrix<Real> features_;  // d/|d|_1
@@ -82,8 +85,8 @@ class SurrogateDistances final : public GeometryDistances<Real> {
   Matrix<Real> shares_;    // d''/|d''|_1 for the present R
   Matrix<Real> values_;
   Matrix<Real> scales_;           // 1/|d|_1
-  std::vector<Real> of_queries_;  // distances of all queries from base classes that join
-  std::vector<Real> of_centers_;  // the same of the centers
+  Matrix<Real> of_queries_;       // [base classes that join x queries], distances
+  std::vector<Real> of_centers_;  // [base classes that join x ways], the same
 };
 
 }  // namespace deepvoro
