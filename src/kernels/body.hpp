@@ -77,11 +77,11 @@ void add_dots_block(const dk::DotProducts<float>& task, std::size_t query, std::
 
 template <std::size_t Centers>
 void add_dots_to_centers(const dk::DotProducts<float>& task, std::size_t center) {
+  constexpr std::size_t block = Centers > kCenterBlock ? kTileQueries : kQueryBlock;
   std::size_t q = 0;
-  for (; q + kQueryBlock <= task.query_count; q += kQueryBlock)
-    add_dots_block<kQueryBlock, Centers>(task, q, center);
+  for (; q + block <= task.query_count; q += block) add_dots_block<block, Centers>(task, q, center);
   switch (task.query_count - q) {
-    case 3:
+    case 3:  // not with blocks of three
       return add_dots_block<3, Centers>(task, q, center);
     case 2:
       return add_dots_block<2, Centers>(task, q, center);
@@ -93,7 +93,13 @@ void add_dots_to_centers(const dk::DotProducts<float>& task, std::size_t center)
 }
 
 void add_dots_float(const dk::DotProducts<float>& task) {
+  constexpr std::size_t tile = dk::Tiles::kCenters;
   std::size_t c = 0;
+  // Rather five centers than four and one.
+  if (kCenterBlock < tile && task.center_count >= tile && task.center_count % kCenterBlock == 1) {
+    add_dots_to_centers<tile>(task, 0);
+    c = tile;
+  }
   for (; c + kCenterBlock <= task.center_count; c += kCenterBlock)
     add_dots_to_centers<kCenterBlock>(task, c);
   switch (task.center_count - c) {

@@ -117,8 +117,11 @@ inline __m512 join_sixteens(const __m512* sums) {
 }
 
 constexpr std::size_t kRegisterBytes = 64;
+// Sixteen dot products are joined at a time: of four queries with four centers, or three with five.
 constexpr std::size_t kQueryBlock = 4;
 constexpr std::size_t kCenterBlock = 4;
+constexpr std::size_t kTileQueries = 3;
+constexpr std::size_t kTileElements = 16;
 
 // sums[c * Queries + q]: sixteen partial sums of queries[q] . centers[c]. A loop of a length the
 // compiler knows is unrolled as a whole; its end would otherwise be mispredicted each time. The row
@@ -161,22 +164,21 @@ void add_dot_products(const float* const* queries, const float* const* centers, 
                       const Output& out) {
   __m512 sums[Queries * Centers];
   partial_dots<Queries, Centers, FixedLength, false>(queries, centers, length, nullptr, sums);
+  constexpr std::size_t across = Centers > kCenterBlock ? kTileQueries : kQueryBlock;
   alignas(64) float dots[16];
-  _mm512_store_ps(dots, join_dots<Queries, Centers, 4>(sums));
+  _mm512_store_ps(dots, join_dots<Queries, Centers, across>(sums));
   for (std::size_t k = 0; k < Centers; ++k) {
     if (out.query_stride != 1) {
-      for (std::size_t i = 0; i < Queries; ++i) out.at(k, i) += dots[4 * k + i];
+      for (std::size_t i = 0; i < Queries; ++i) out.at(k, i) += dots[across * k + i];
       continue;
     }
     constexpr __mmask8 present = (1U << Queries) - 1U;
     float* to = &out.at(k, 0);
     _mm_mask_storeu_ps(to, present,
-                       _mm_add_ps(_mm_maskz_loadu_ps(present, to), _mm_load_ps(dots + 4 * k)));
+                       _mm_add_ps(_mm_maskz_loadu_ps(present, to),
+                                  _mm_maskz_loadu_ps(present, dots + across * k)));
   }
 }
-
-constexpr std::size_t kTileQueries = 3;
-constexpr std::size_t kTileElements = 16;
 
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength>
 void tile_of_dots(const float* const* queries, const float* const* centers, std::size_t length,
