@@ -82,14 +82,14 @@ test-clang: packages-test packages-clang
 	cmake --build build-clang -j $(JOBS)
 	scripts/run_in_shards.sh $(JOBS) build-clang/bin/deepvoro_tests
 
-# Without LibTorch and the server.
+# Without LibTorch and the server, and without two tests that qemu fails: it ends where a process with threads forks, and sets no limits of memory.
 AARCH64_LIBRARIES = libstdc++-12-dev libgtest-dev $(filter %-dev,$(PROGRAM_PACKAGES))
 AARCH64_RUN = qemu-aarch64 -L build-aarch64/sysroot/root
 test-aarch64: packages-aarch64
 	scripts/aarch64_sysroot.sh build-aarch64/sysroot $(AARCH64_LIBRARIES)
 	cmake --preset aarch64
 	cmake --build build-aarch64 -j $(JOBS) --target deepvoro_tests deepvoro_program
-	scripts/run_in_shards.sh $(JOBS) $(AARCH64_RUN) build-aarch64/bin/deepvoro_tests
+	scripts/run_in_shards.sh $(JOBS) $(AARCH64_RUN) build-aarch64/bin/deepvoro_tests --gtest_filter=-ParallelFor.WorksInAForkedProcess:ChildProcess.HasLittleMemory
 	cmake --preset release -DDEEPVORO_TESTS=OFF -DDEEPVORO_SERVE=OFF
 	cmake --build build -j $(JOBS) --target deepvoro_program
 	/usr/bin/python3 tests/aarch64/same_bits.py build/bin/deepvoro $(AARCH64_RUN) build-aarch64/bin/deepvoro

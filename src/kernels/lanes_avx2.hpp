@@ -119,6 +119,7 @@ template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, boo
                                                         std::size_t half, std::size_t length,
                                                         const float* later,
                                                         __m256 (&sums)[Centers * Queries]) {
+#pragma GCC unroll 32  // or it would be a call of memset
   for (__m256& of_dot : sums) of_dot = _mm256_setzero_ps();
   if (FixedLength > 0) length = FixedLength;
 #pragma GCC unroll 8

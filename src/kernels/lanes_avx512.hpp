@@ -130,6 +130,7 @@ template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, boo
 [[gnu::always_inline]] inline void partial_dots(const float* const* queries,
                                                 const float* const* centers, std::size_t length,
                                                 const float* later, __m512* sums) {
+#pragma GCC unroll 32  // or it would be a call of memset
   for (std::size_t i = 0; i < Queries * Centers; ++i) sums[i] = _mm512_setzero_ps();
   if (FixedLength > 0) length = FixedLength;
 #pragma GCC unroll 8
