@@ -6,9 +6,10 @@
 
 namespace deepvoro {
 
-std::optional<Bitmap> BadPictures::read(const PictureCollection& collection, std::size_t i) {
+std::optional<Bitmap> BadPictures::read(const PictureCollection& collection, std::size_t i,
+                                        std::size_t least_side) {
   try {
-    return collection.read(i);
+    return collection.read(i, {}, least_side);
   } catch (const Error& error) {
     if (policy_ == Policy::stop || error.kind() != ErrorKind::data) throw;
     const std::scoped_lock lock(guard_);

@@ -23,7 +23,8 @@ class BadPictures {
   explicit BadPictures(Policy policy) : policy_(policy) {}
 
   // The picture, or nothing where it is bad and to be skipped.
-  [[nodiscard]] std::optional<Bitmap> read(const PictureCollection& collection, std::size_t i);
+  [[nodiscard]] std::optional<Bitmap> read(const PictureCollection& collection, std::size_t i,
+                                           std::size_t least_side = kAllPixels);
 
   [[nodiscard]] std::vector<Entry> list() const;  // by index, each once
 

@@ -156,11 +156,12 @@ std::string PictureCollection::where(std::size_t i) const {
   return (source_->containers[picture.container].path() / name(i)).string();
 }
 
-Bitmap PictureCollection::read(std::size_t i, const PictureLimits& limits) const {
+Bitmap PictureCollection::read(std::size_t i, const PictureLimits& limits,
+                               std::size_t least_side) const {
   const PicturePlace& picture = source_->pictures.at(i);
   const StoredPicture stored(*source_, picture);
   if (source_->grey) return rgb_of_grey(stored.bytes(), *source_->grey);
-  return decode_picture(stored.bytes(), where(i), limits);
+  return decode_picture(stored.bytes(), where(i), limits, least_side);
 }
 
 std::vector<std::byte> PictureCollection::raw(std::size_t i) const {

@@ -34,7 +34,8 @@ class PictureCollection {
   [[nodiscard]] std::size_t label(std::size_t i) const;
   [[nodiscard]] std::string name(std::size_t i) const;   // within the collection
   [[nodiscard]] std::string where(std::size_t i) const;  // a path, if need be into an archive
-  [[nodiscard]] Bitmap read(std::size_t i, const PictureLimits& limits = {}) const;
+  [[nodiscard]] Bitmap read(std::size_t i, const PictureLimits& limits = {},
+                            std::size_t least_side = kAllPixels) const;
   [[nodiscard]] std::vector<std::byte> raw(std::size_t i) const;  // as stored
   [[nodiscard]] std::size_t stored_size(std::size_t i) const;     // 0 where it cannot be read
 

@@ -32,8 +32,16 @@ bool is_any_of(std::string_view text, std::initializer_list<std::string_view> kn
 struct PictureFormat {
   PictureKind kind;
   bool (*recognises)(EncodedBytes file);
-  StoredBitmap (*decode)(EncodedBytes file, const std::string& name, const PictureLimits& limits);
+  StoredBitmap (*decode)(EncodedBytes file, const std::string& name, const PictureLimits& limits,
+                         std::size_t least_side);
 };
+
+// Of formats that always come with all pixels.
+template <auto kDecode>
+StoredBitmap decode_whole(EncodedBytes file, const std::string& name, const PictureLimits& limits,
+                          std::size_t /*least_side*/) {
+  return kDecode(file, name, limits);
+}
 
 constexpr std::array<PictureFormat, 7> kPictureFormats{{
     {{".jpg", "image/jpeg"},
@@ -41,30 +49,30 @@ constexpr std::array<PictureFormat, 7> kPictureFormats{{
      decode_jpeg},
     {{".png", "image/png"},
      [](EncodedBytes file) { return text_in(file, 0, 8) == "\x89PNG\r\n\x1A\n"sv; },
-     decode_png},
+     decode_whole<decode_png>},
     {{".webp", "image/webp"},
      [](EncodedBytes file) {
        return text_in(file, 0, 4) == "RIFF"sv && text_in(file, 8, 4) == "WEBP"sv;
      },
-     decode_webp},
+     decode_whole<decode_webp>},
     {{".gif", "image/gif"},
      [](EncodedBytes file) {
        return is_any_of(text_in(file, 0, 6), {"GIF87a"sv, "GIF89a"sv});
      },
-     decode_gif},
+     decode_whole<decode_gif>},
     {{".tif", "image/tiff"},
      [](EncodedBytes file) {
        return is_any_of(text_in(file, 0, 4), {"II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv});
      },
-     decode_tiff},
+     decode_whole<decode_tiff>},
     {{".heic", "image/heic"},
      [](EncodedBytes file) {
        return text_in(file, 4, 4) == "ftyp"sv &&
               is_any_of(text_in(file, 8, 4), {"heic"sv, "heix"sv, "hevc"sv, "hevx"sv, "heim"sv,
                                               "heis"sv, "mif1"sv, "msf1"sv, "avif"sv, "avis"sv});
      },
-     decode_heif},
-    {{".bmp", "image/bmp"}, begins_like_bmp, decode_bmp},
+     decode_whole<decode_heif>},
+    {{".bmp", "image/bmp"}, begins_like_bmp, decode_whole<decode_bmp>},
 }};
 
 const PictureFormat& picture_format_of(EncodedBytes file, const std::string& name) {
@@ -144,13 +152,14 @@ Bitmap over_white(std::span<const std::uint8_t> rgba, std::size_t width, std::si
 }
 
 Bitmap decode_picture(std::span<const std::byte> file, const std::string& name,
-                      const PictureLimits& limits) {
-  return upright(picture_format_of(file, name).decode(file, name, limits));
+                      const PictureLimits& limits, std::size_t least_side) {
+  return upright(picture_format_of(file, name).decode(file, name, limits, least_side));
 }
 
-Bitmap read_bitmap(const std::filesystem::path& file, const PictureLimits& limits) {
+Bitmap read_bitmap(const std::filesystem::path& file, const PictureLimits& limits,
+                   std::size_t least_side) {
   const MappedFile mapped(file);
-  return decode_picture(mapped.bytes(), file.string(), limits);
+  return decode_picture(mapped.bytes(), file.string(), limits, least_side);
 }
 
 void check_begins_like_a_picture(const std::filesystem::path& file) {

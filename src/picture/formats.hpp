@@ -17,7 +17,7 @@ struct StoredBitmap {
 };
 
 [[nodiscard]] StoredBitmap decode_jpeg(std::span<const std::byte> file, const std::string& name,
-                                       const PictureLimits& limits);
+                                       const PictureLimits& limits, std::size_t least_side);
 [[nodiscard]] StoredBitmap decode_png(std::span<const std::byte> file, const std::string& name,
                                       const PictureLimits& limits);
 [[nodiscard]] StoredBitmap decode_bmp(std::span<const std::byte> file, const std::string& name,

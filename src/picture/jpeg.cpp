@@ -30,6 +30,17 @@ std::size_t most_scans(std::size_t file_bytes, std::size_t pixels) {
   return std::max(always, pixels_per_byte * file_bytes / std::max<std::size_t>(pixels, 1));
 }
 
+// What sides are divided by. With a remainder libjpeg would round up: the picture is stretched by a
+// fraction of a pixel then, and networks feel that. Other fractions of eight take about as long as
+// the whole (docs/PERFORMANCE.md).
+unsigned reduction_for(std::size_t width, std::size_t height, std::size_t least_side) {
+  for (const unsigned reduction : {8U, 4U, 2U})
+    if (width % reduction == 0 && height % reduction == 0 &&
+        std::min(width, height) / reduction >= least_side)
+      return reduction;
+  return 1;
+}
+
 constexpr std::string_view kExifHeader{"Exif\0\0", 6};
 
 class JpegReader : private JumpsBack<JpegReader> {
@@ -63,6 +74,9 @@ class JpegReader : private JumpsBack<JpegReader> {
 
   [[nodiscard]] std::size_t width() const { return decoder_.image_width; }
   [[nodiscard]] std::size_t height() const { return decoder_.image_height; }
+  // Of the rows that are read, from start() on.
+  [[nodiscard]] std::size_t output_width() const { return decoder_.output_width; }
+  [[nodiscard]] std::size_t output_height() const { return decoder_.output_height; }
   [[nodiscard]] J_COLOR_SPACE colors() const { return decoder_.jpeg_color_space; }
   // Of the rows that are read.
   [[nodiscard]] std::size_t channels() const {
@@ -80,8 +94,10 @@ class JpegReader : private JumpsBack<JpegReader> {
     return 1;
   }
 
-  void start() {
+  void start(unsigned reduction) {
     attempt([&] {
+      decoder_.scale_num = 1;
+      decoder_.scale_denom = reduction;
       decoder_.out_color_space = channels() == kInks ? JCS_CMYK : JCS_RGB;
       jpeg_start_decompress(&decoder_);
     });
@@ -89,9 +105,9 @@ class JpegReader : private JumpsBack<JpegReader> {
 
   // Fills some rows, one after the other, and says how many.
   std::size_t read(std::span<std::uint8_t> rows) {
-    const std::size_t bytes = width() * channels();
+    const std::size_t bytes = output_width() * channels();
     const std::size_t begin = decoder_.output_scanline;
-    const std::size_t count = std::min(rows.size() / bytes, height() - begin);
+    const std::size_t count = std::min(rows.size() / bytes, output_height() - begin);
     attempt([&] {
       while (decoder_.output_scanline < begin + count) {
         std::array<JSAMPROW, kRowsAtOnce> to;
@@ -161,18 +177,20 @@ void check_colors(J_COLOR_SPACE colors, const std::string& name) {
 }  // namespace
 
 StoredBitmap decode_jpeg(std::span<const std::byte> file, const std::string& name,
-                         const PictureLimits& limits) {
+                         const PictureLimits& limits, std::size_t least_side) {
   JpegReader reader(file, name);
   check_limits(reader.width(), reader.height(), name, limits);
   check_colors(reader.colors(), name);
-  StoredBitmap result{{reader.width(), reader.height(), {}}, reader.orientation()};
-  reader.start();
+  StoredBitmap result{{}, reader.orientation()};
+  reader.start(reduction_for(reader.width(), reader.height(), least_side));
+  auto& [width, height, pixels] = result.bitmap;
+  width = reader.output_width();
+  height = reader.output_height();
   // Memory for all pixels is used only as far as there are rows to fill it.
-  std::vector<std::uint8_t>& pixels = result.bitmap.pixels;
-  pixels.reserve(reader.width() * reader.height() * kChannels);
-  const std::size_t row_bytes = reader.width() * reader.channels();
+  pixels.reserve(width * height * kChannels);
+  const std::size_t row_bytes = width * reader.channels();
   std::vector<std::uint8_t> rows(row_bytes * kRowsAtOnce);
-  for (std::size_t y = 0; y < reader.height();) {
+  for (std::size_t y = 0; y < height;) {
     const std::size_t count = reader.read(rows);
     const std::span<const std::uint8_t> read = std::span(rows).first(count * row_bytes);
     if (reader.channels() == kInks)

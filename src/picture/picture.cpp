@@ -19,12 +19,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
+Picture picture_of(std::string name, std::string where,
+                   const std::function<Bitmap(std::size_t least_side)>& decode) {
+  return {std::move(name), std::move(where), [decode] { return decode(kAllPixels); }, {}, decode};
+}
+
 Picture picture_in(const PictureCollection& collection, std::size_t i, std::string name) {
-  return {std::move(name), collection.name(i), [collection, i] { return collection.read(i); }};
+  return picture_of(std::move(name), collection.name(i), [collection, i](std::size_t least_side) {
+    return collection.read(i, {}, least_side);
+  });
 }
 
 Picture picture_from_file(const fs::path& file, std::string name) {
-  return {std::move(name), file.string(), [file] { return read_bitmap(file); }, file};
+  Picture picture = picture_of(std::move(name), file.string(), [file](std::size_t least_side) {
+    return read_bitmap(file, {}, least_side);
+  });
+  picture.file = file;
+  return picture;
 }
 
 std::string short_hash(std::span<const std::byte> bytes) {
@@ -72,7 +83,9 @@ std::vector<std::string> notes_on_doubles(const PictureCollection& collection) {
 Picture picture_from_bytes(std::vector<std::byte> file, std::string name) {
   if (name.empty()) name = short_hash(file);
   const auto shared = std::make_shared<const std::vector<std::byte>>(std::move(file));
-  return {name, name, [shared, name] { return decode_picture(*shared, name); }};
+  return picture_of(name, name, [shared, name](std::size_t least_side) {
+    return decode_picture(*shared, name, {}, least_side);
+  });
 }
 
 Picture picture_from_pixels(Bitmap pixels, std::string name) {

@@ -43,6 +43,22 @@ TEST(Picture, BytesAndPixelsShowTheSame) {
   EXPECT_EQ(again, bitmap);
 }
 
+TEST(Picture, AJpegMayBeReadReducedWhereverItLies) {
+  const TemporaryFolder folder;
+  const std::string file = test::jpeg_bytes(random_picture(64, 48, 1));
+  fs::create_directories(folder / "all/class");
+  write_file(folder / "all/class/a.jpg", file);
+  write_file(folder / "a.tar", test::tar_bytes({{"a.jpg", file}}));
+  for (const Picture& picture :
+       {picture_from_bytes(as_bytes(file)), pictures_at(folder / "all/class/a.jpg").front(),
+        pictures_at(folder / "a.tar").front(),
+        labelled_pictures_at(folder / "all").pictures.front()}) {
+    EXPECT_EQ(picture.read().width, 64U);
+    EXPECT_EQ(picture.read_reduced(24).width, 32U);
+    EXPECT_EQ(picture.read_reduced(25), picture.read());
+  }
+}
+
 TEST(Picture, InMemoryItIsCalledByWhatItShows) {
   const Bitmap bitmap = random_picture(9, 7, 1);
   EXPECT_EQ(picture_from_pixels(bitmap).name, picture_from_pixels(Bitmap(bitmap)).name);

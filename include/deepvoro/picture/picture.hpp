@@ -18,6 +18,8 @@ struct Picture {
   std::string where;  // what a user would call it
   std::function<Bitmap()> read;
   std::filesystem::path file = {};  // if it is one
+  // With fewer pixels where that is quicker, as decode_picture(); `read` serves where it is empty.
+  std::function<Bitmap(std::size_t least_side)> read_reduced = {};
 };
 
 // The bytes of a picture's file, or pixels. Without a name it is called by the hash of what it
