@@ -108,6 +108,10 @@ class Classifier:
     skip_bad : bool, default False
         Leave out pictures that cannot be read, with a warning, instead of a ValueError; in `predict` instead of an answer
         that has an `error`.
+    fast_decode : bool, default False
+        Decode large JPEG files at 1/2, 1/4 or 1/8 of their size, which is faster and changes features about as little as
+        saving a file once more. A classifier that is fitted so remembers it, and looks at all pictures so; to another one
+        nothing can be added so.
     threads : int, default None
         None: all. Results do not depend on it.
     trust_files : bool, default False
@@ -152,6 +156,7 @@ class Classifier:
         backbone: Optional[str] = None,
         device: str = "cpu",
         skip_bad: bool = False,
+        fast_decode: bool = False,
         threads: Optional[int] = None,
         trust_files: bool = False,
     ) -> "Classifier":
@@ -175,8 +180,10 @@ class Classifier:
             if store is not None:
                 if backbone is not None:
                     raise ValueError("backbone: a feature store already has features")
+                if fast_decode:
+                    raise ValueError("fast_decode: a feature store already has features")
                 return cls(_core.Classifier.fit_store(store, split or "", file, method, _threads(threads)))
-            looking = _looking(backbone, device, skip_bad, threads)
+            looking = _looking(backbone, device, skip_bad, fast_decode, threads)
             names = str(views) if isinstance(views, (int, str)) else ",".join(views)
             if isinstance(support, Mapping):
                 classes = list(support)
@@ -211,6 +218,7 @@ class Classifier:
         backbone: Optional[str] = None,
         device: str = "cpu",
         skip_bad: bool = False,
+        fast_decode: bool = False,
         threads: Optional[int] = None,
         trust_files: bool = False,
     ) -> "Classifier":
@@ -222,7 +230,7 @@ class Classifier:
         if store is not None:
             self._fitted = self._fitted.with_store(store, class_name, split or "", _threads(threads))
             return self
-        looking = _looking(backbone, device, skip_bad, threads)
+        looking = _looking(backbone, device, skip_bad, fast_decode, threads)
         with trusting(trust_files):
             self._fitted = self._fitted.with_pictures(class_name, pictures_of(pictures), looking)
         _warn(looking)
@@ -254,6 +262,7 @@ class Classifier:
         backbone: Optional[str] = None,
         device: str = "cpu",
         skip_bad: bool = False,
+        fast_decode: bool = False,
         threads: Optional[int] = None,
         trust_files: bool = False,
     ) -> list[Prediction]:
@@ -283,7 +292,7 @@ class Classifier:
             for answer in answers:
                 on_answer(answer)
             return []
-        looking = _looking(backbone, device, skip_bad, threads)
+        looking = _looking(backbone, device, skip_bad, fast_decode, threads)
         with trusting(trust_files):
             asked = pictures_of(pictures, _picture_or_missing)
         answers = []
@@ -314,6 +323,7 @@ class Classifier:
         backbone: Optional[str] = None,
         device: str = "cpu",
         skip_bad: bool = False,
+        fast_decode: bool = False,
         threads: Optional[int] = None,
         trust_files: bool = False,
     ) -> dict[str, Any]:
@@ -325,7 +335,7 @@ class Classifier:
         store = _store(pictures)
         if store is not None:
             return json.loads(self._fitted.test_store(store, split or "", _threads(threads)))
-        looking = _looking(backbone, device, skip_bad, threads)
+        looking = _looking(backbone, device, skip_bad, fast_decode, threads)
         with trusting(trust_files):
             tested = self._fitted.test_pictures(os.fspath(pictures), leaves, looking)
         _warn(looking)
@@ -343,11 +353,12 @@ class Classifier:
         *,
         backbone: Optional[str] = None,
         device: str = "cpu",
+        fast_decode: bool = False,
         threads: Optional[int] = None,
         trust_files: bool = False,
     ) -> Explanation:
         """Why a picture gets its class: what views, transformations and diagrams say, and the nearest pictures."""
-        looking = _looking(backbone, device, False, threads)
+        looking = _looking(backbone, device, False, fast_decode, threads)
         with trusting(trust_files):
             asked = pictures_of(picture)
         if len(asked) != 1:
@@ -515,8 +526,8 @@ def _usual_split(store: FeatureStore) -> str:
     return next(iter(store.splits)) if len(store.splits) == 1 else "novel"
 
 
-def _looking(backbone: Optional[str], device: str, skip_bad: bool, threads: Optional[int]) -> _core.Looking:
-    return _core.Looking(os.fspath(backbone) if backbone else "", device, skip_bad, _threads(threads))
+def _looking(backbone: Optional[str], device: str, skip_bad: bool, fast_decode: bool, threads: Optional[int]) -> _core.Looking:
+    return _core.Looking(os.fspath(backbone) if backbone else "", device, skip_bad, fast_decode, _threads(threads))
 
 
 def _threads(threads: Optional[int]) -> int:

@@ -120,6 +120,12 @@ Embedder::Embedder(Backbone& network, std::vector<View> views, SizeRule rule)
   for (auto& [size, members] : by_size) views_of_one_size_.push_back(std::move(members));
 }
 
+std::size_t Embedder::least_side() const {
+  NetworkInput input = input_of(network_, rule_);
+  input.fast_decode = true;
+  return input.least_side(views_);
+}
+
 std::vector<Bitmap> Embedder::seen(const Bitmap& picture) const {
   return input_of(network_, rule_).seen(picture, views_);
 }

@@ -32,6 +32,14 @@ void create_folder(const fs::path& folder) {
                                  writing_advice(error.value())));
 }
 
+// What a person would call it that two stores tell differently.
+std::string name_of_difference(const std::string& key, json theirs, json ours) {
+  if (!theirs.is_object() || !ours.is_object()) return key;
+  theirs.erase(kFastDecodeSide);
+  ours.erase(kFastDecodeSide);
+  return theirs == ours ? "`fast_decode`, or with it for other sizes of views" : key;
+}
+
 class Extractor {
  public:
   Extractor(const Extraction& request, Backbone& backbone, const ExtractionProgress& progress)
@@ -92,11 +100,11 @@ class Extractor {
       pictures.leave_out(bad_pictures(skipped.value(split, json::array())));
     const json here = made_from();
     for (const auto& [key, value] : here.items())
-      if (key != "version" && provenance_.value(key, json()) != value)
+      if (const json there = provenance_.value(key, json()); key != "version" && there != value)
         throw data_error(
             fmt::format("{}: holds features made with another {}; features of different origin "
                         "cannot be mixed; choose another `out`",
-                        request_.out.string(), key));
+                        request_.out.string(), name_of_difference(key, there, value)));
     if (const std::size_t dim = store.dim(store.views().front()); dim != backbone_.dim())
       throw data_error(fmt::format("{}: holds features of {} dimensions, but the network has {}",
                                    request_.out.string(), dim, backbone_.dim()));

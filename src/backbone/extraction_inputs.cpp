@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "backbone/collections.hpp"
+#include "backbone/network_input.hpp"
 #include "core/files.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/backbone/onnx.hpp"
@@ -39,10 +41,16 @@ std::map<std::string, fs::path> collections_of(const Extraction& request) {
 }  // namespace
 
 ExtractionInputs::ExtractionInputs(const Extraction& request, const Backbone& backbone)
-    : request_(request), backbone_(backbone), cache_bytes_left_(kCacheBytes) {
+    : request_(request),
+      backbone_(backbone),
+      least_side_(NetworkInput{.light_strokes = backbone.light_strokes(),
+                               .rule = request.size_rule,
+                               .fast_decode = request.fast_decode}
+                      .least_side(request.views)),
+      cache_bytes_left_(kCacheBytes) {
   if (request.batch == 0) throw usage_error("a batch needs at least one picture");
   for (const auto& [split, path] : collections_of(request))
-    splits_.try_emplace(split, path, request.folders, cache_bytes_left_);
+    splits_.try_emplace(split, path, request.folders, least_side_, cache_bytes_left_);
 }
 
 void ExtractionInputs::take_usable() {
@@ -60,13 +68,14 @@ json ExtractionInputs::settings() const {
     for (const BadPicture& bad : pictures.bad())
       skipped[split].push_back({{"name", bad.name}, {"reason", bad.reason}});
   const PixelScale& pixels = backbone_.pixels();
+  json preprocessing{{"size_rule", request_.size_rule == SizeRule::release ? "release" : "paper"},
+                     {"mean", pixels.mean},
+                     {"deviation", pixels.deviation}};
+  if (request_.fast_decode) preprocessing[kFastDecodeSide] = least_side_;
   return {{"created_by", "deepvoro extract"},
           {"version", version()},
           {"model", sha256_hex(MappedFile(request_.model).bytes())},
-          {"preprocessing",
-           {{"size_rule", request_.size_rule == SizeRule::release ? "release" : "paper"},
-            {"mean", pixels.mean},
-            {"deviation", pixels.deviation}}},
+          {"preprocessing", std::move(preprocessing)},
           {"skipped", skipped}};
 }
 

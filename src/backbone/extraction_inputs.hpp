@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -11,6 +12,9 @@
 #include "deepvoro/backbone/extraction.hpp"
 
 namespace deepvoro {
+
+// In the preprocessing that a store tells, where `fast_decode` was given: what NetworkInput says.
+inline constexpr const char* kFastDecodeSide = "fast_decode_side";
 
 // What an extraction is made from: the pictures of its splits, and how a network sees them. Refers
 // to both arguments.
@@ -38,6 +42,7 @@ class ExtractionInputs {
  private:
   const Extraction& request_;
   const Backbone& backbone_;
+  std::size_t least_side_;
   std::atomic<std::int64_t> cache_bytes_left_;
   std::map<std::string, SplitPictures> splits_;
 };

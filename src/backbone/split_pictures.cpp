@@ -14,8 +14,9 @@
 namespace deepvoro {
 
 SplitPictures::SplitPictures(const std::filesystem::path& collection, ClassFolders folders,
-                             std::atomic<std::int64_t>& cache_bytes_left)
+                             std::size_t least_side, std::atomic<std::int64_t>& cache_bytes_left)
     : collection_(open_collection(collection, folders)),
+      least_side_(least_side),
       cache_(collection_.size()),
       cache_bytes_left_(cache_bytes_left) {
   for (std::size_t i = 0; i < collection_.size(); ++i) usable_.push_back(i);
@@ -46,7 +47,7 @@ void SplitPictures::leave_out_bad(unsigned threads) {
   parallel_for(threads, collection_.size(), pictures_at_once,
                [&](std::size_t begin, std::size_t end, unsigned) {
                  for (std::size_t i = begin; i < end; ++i)
-                   if (std::optional<Bitmap> bitmap = found.read(collection_, i))
+                   if (std::optional<Bitmap> bitmap = found.read(collection_, i, least_side_))
                      keep(i, std::make_shared<const Bitmap>(std::move(*bitmap)));
                });
   std::vector<BadPicture> bad;
@@ -63,7 +64,7 @@ void SplitPictures::leave_out(std::vector<BadPicture> bad) {
 
 std::shared_ptr<const Bitmap> SplitPictures::read(std::size_t i) {
   if (cache_[i]) return cache_[i];
-  auto bitmap = std::make_shared<const Bitmap>(collection_.read(i));
+  auto bitmap = std::make_shared<const Bitmap>(collection_.read(i, {}, least_side_));
   keep(i, bitmap);
   return bitmap;
 }

@@ -23,7 +23,7 @@ struct BadPicture {
 class SplitPictures {
  public:
   SplitPictures(const std::filesystem::path& collection, ClassFolders folders,
-                std::atomic<std::int64_t>& cache_bytes_left);
+                std::size_t least_side, std::atomic<std::int64_t>& cache_bytes_left);
 
   [[nodiscard]] const PictureCollection& collection() const { return collection_; }
   [[nodiscard]] std::size_t size() const { return usable_.size(); }
@@ -54,6 +54,7 @@ class SplitPictures {
   void keep(std::size_t i, std::shared_ptr<const Bitmap> bitmap);
 
   PictureCollection collection_;
+  std::size_t least_side_;  // for decode_picture()
   std::vector<std::size_t> usable_;
   std::vector<BadPicture> bad_;
   std::vector<std::shared_ptr<const Bitmap>> cache_;

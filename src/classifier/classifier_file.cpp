@@ -40,6 +40,7 @@ constexpr std::size_t kSecondVersion = 2;
 // One method, and less in its calibration, which follows from the rest.
 constexpr std::size_t kFirstVersion = 1;
 constexpr const char* kChoiceKey = "ridge_vd";
+constexpr const char* kFastDecodeKey = "fast_decode";  // left out where it is false
 
 // No view begins with a point.
 std::string statistics_tensor(const std::string& array) {
@@ -86,19 +87,19 @@ ordered_json describe(const NamedSamples& support, const ClassifierOptions& opti
     classes.push_back({{"name", name}, {"samples", ordered_json::array()}});
   for (std::size_t i = 0; i < support.labels.size(); ++i)
     classes[support.labels[i]]["samples"].push_back(support.names[i]);
-  ordered_json description = {
-      {"format", kFormat},
-      {kVersionKey, kVersion},
-      {"dim", support.dim},
-      {"views", options.views},
-      {"classes", classes},
-      {"method", name(*options.method)},
-      {"members", to_json(options.pool)},
-      {"origin",
-       {{"backbone", options.origin.backbone},
-        {"sha256", options.origin.sha256},
-        {"description", with_sorted_keys(options.origin.description_json)}}},
-      {"calibration", describe(calibration)}};
+  ordered_json origin{{"backbone", options.origin.backbone},
+                      {"sha256", options.origin.sha256},
+                      {"description", with_sorted_keys(options.origin.description_json)}};
+  if (options.origin.fast_decode) origin[kFastDecodeKey] = true;
+  ordered_json description = {{"format", kFormat},
+                              {kVersionKey, kVersion},
+                              {"dim", support.dim},
+                              {"views", options.views},
+                              {"classes", classes},
+                              {"method", name(*options.method)},
+                              {"members", to_json(options.pool)},
+                              {"origin", std::move(origin)},
+                              {"calibration", describe(calibration)}};
   if (options.statistics != nullptr) description[kStatisticsKey] = describe(*options.statistics);
   return description;
 }
@@ -169,8 +170,10 @@ class Reader {
     if (!description_.value("members", json()).is_array()) fields.fail("members", "is not a list");
     if (!description_["members"].empty()) options_.pool = pool_of(description_["members"], where_);
     const JsonFields origin = fields.object("origin");
-    options_.origin = {origin.text("backbone"), origin.text("sha256"),
-                       description_["origin"].value("description", json::object()).dump()};
+    options_.origin = {
+        origin.text("backbone"), origin.text("sha256"),
+        description_["origin"].value("description", json::object()).dump(),
+        description_["origin"].contains(kFastDecodeKey) && origin.flag(kFastDecodeKey)};
     read_classes(fields);
     if (version == kFirstVersion) {
       options_.method = FitMethod::deepvoro;

@@ -66,6 +66,13 @@ std::vector<std::string> notes_on_copies(const NamedSamples& support, const Name
   return notes;
 }
 
+// What is seen by a classifier that was fitted with `fast_decode` is decoded so as well.
+PictureOptions as_fitted(const PictureOptions& options, const FeatureOrigin& origin) {
+  PictureOptions same = options;
+  same.fast_decode = options.fast_decode || origin.fast_decode;
+  return same;
+}
+
 // Those that the method uses.
 std::shared_ptr<const BackboneStatistics> statistics_for(FitMethod method,
                                                          const OpenedBackbone& backbone) {
@@ -103,7 +110,8 @@ Classifier Classifier::fit_pictures(const LabelledPictures& pictures, const Pict
                                     : BackboneChoice{looking.backbone, "as requested"};
   if (looking.events.loading) looking.events.loading(choice.name);
   OpenedBackbone backbone = open_backbone(choice.name, looking.device, looking.threads);
-  const FeatureOrigin origin = backbone.origin;
+  FeatureOrigin origin = backbone.origin;
+  origin.fast_decode = looking.fast_decode;
   auto statistics = statistics_for(method, backbone);
   std::vector<std::string> views;
   for (const View& view :
@@ -122,9 +130,14 @@ Classifier Classifier::fit_pictures(const LabelledPictures& pictures, const Pict
 Classifier Classifier::with_pictures(const std::string& class_name,
                                      std::span<const Picture> pictures,
                                      const PictureOptions& options) const {
+  if (options.fast_decode && !origin().fast_decode)
+    throw usage_error(
+        "`fast_decode`: the classifier was fitted without, and pictures that are added are decoded "
+        "as those before; leave it out, or fit again");
   NamedSamples samples{.classes = {class_name}, .dim = dim()};
   state_->networks->use(origin(), views(), options, [&](PictureNetworks& networks) {
-    networks.look_at(pictures, PictureNetworks::Portions::all_together, options,
+    networks.look_at(pictures, PictureNetworks::Portions::all_together,
+                     as_fitted(options, origin()),
                      added_to(samples, pictures, [](std::size_t) { return std::size_t{0}; }));
   });
   Classifier grown = with(samples, options.threads);
@@ -166,7 +179,7 @@ void Classifier::predict(std::span<const Picture> pictures, const AnswerListener
                          const PictureOptions& options) const {
   if (pictures.empty()) return;
   state_->networks->use(origin(), views(), options, [&](PictureNetworks& networks) {
-    networks.look_at(pictures, PictureNetworks::Portions::soon, options,
+    networks.look_at(pictures, PictureNetworks::Portions::soon, as_fitted(options, origin()),
                      [&](const SeenPictures& seen) { answer(seen, on_answer, options); });
   });
 }
@@ -175,8 +188,8 @@ Explanation Classifier::explain(const Picture& picture, std::size_t neighbours,
                                 const PictureOptions& options) const {
   Explanation explanation;
   state_->networks->use(origin(), views(), options, [&](PictureNetworks& networks) {
-    networks.look_at({&picture, 1}, PictureNetworks::Portions::all_together, options,
-                     [&](const SeenPictures& seen) {
+    networks.look_at({&picture, 1}, PictureNetworks::Portions::all_together,
+                     as_fitted(options, origin()), [&](const SeenPictures& seen) {
                        if (seen.numbers.empty()) return;
                        const std::vector<std::span<const float>> query(seen.views.begin(),
                                                                        seen.views.end());

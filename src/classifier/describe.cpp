@@ -68,6 +68,7 @@ std::string info_json(const Classifier& classifier, bool with_pictures) {
        {"decides", decider(classifier)},
        {"backbone", classifier.origin().backbone},
        {"backbone_sha256", classifier.origin().sha256},
+       {"fast_decode", classifier.origin().fast_decode},
        {"views", classifier.views()},
        {"dim", classifier.dim()},
        {"members", classifier.pool().size()},

@@ -47,16 +47,21 @@ struct SeenPicture {
   bool is_coloured = false;  // the picture; its views may be strokes of it
 };
 
-SeenPicture seen(const Picture& picture, const Embedder& embedder, bool skip_bad,
+Bitmap read(const Picture& picture, const Embedder& embedder, bool fast_decode) {
+  return fast_decode && picture.read_reduced ? picture.read_reduced(embedder.least_side())
+                                             : picture.read();
+}
+
+SeenPicture seen(const Picture& picture, const Embedder& embedder, const PictureOptions& options,
                  bool colours_matter) {
   try {
-    const Bitmap bitmap = picture.read();
+    const Bitmap bitmap = read(picture, embedder, options.fast_decode);
     return {.views = embedder.seen(bitmap),
             .reason = {},
             .is_coloured = colours_matter && is_coloured(bitmap)};
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
-    if (!skip_bad) throw with_advice(error);
+    if (!options.skip_bad) throw with_advice(error);
     return {.views = {}, .reason = error.what()};
   }
 }
@@ -132,7 +137,7 @@ SeenPictures PictureNetworks::look_at_some(Run& run, std::size_t begin, std::siz
   parallel_for(run.threads, end - begin, 1, [&](std::size_t i, std::size_t, unsigned worker) {
     Embedder& own = embedder(worker);
     const Picture& picture = run.pictures[begin + i];
-    SeenPicture looked_at = seen(picture, own, run.options.skip_bad, colours_matter);
+    SeenPicture looked_at = seen(picture, own, run.options, colours_matter);
     reasons[i] = looked_at.reason;
     if (looked_at.reason.empty()) {
       run.coloured += looked_at.is_coloured ? 1U : 0U;

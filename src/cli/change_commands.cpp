@@ -26,7 +26,8 @@ The file becomes what fitting everything at once would have made, byte for byte;
 PICTURE is a file, a folder, a pattern, or - for a list on the standard input; or a feature store that has the class.
 
 A picture goes by its file name; one in a folder by its path below that. Adding the same picture again changes nothing. Where the
-class has another one of that name, nothing is added: rename the new one, or remove the old one first.
+class has another one of that name, nothing is added: rename the new one, or remove the old one first. If the classifier was fitted
+with --fast-decode, pictures are decoded so here too, and otherwise the flag is refused.
 
 Examples:
   deepvoro add birds.dv kingfisher pictures/kingfisher

@@ -30,6 +30,8 @@ struct PictureFlags {
   void add_network_to(CLI::App& app, const std::string& backbone_help);
 };
 
+void add_fast_decode_flag(CLI::App& app, bool& fast_decode);
+
 // Whether a path is a feature store.
 [[nodiscard]] bool is_store(const std::string& path);
 

@@ -84,9 +84,10 @@ void print_detail(const char* title, const std::string& text) {
 std::string network_text(const Classifier& classifier) {
   const std::string& backbone = classifier.origin().backbone;
   return fmt::format(
-      "{}; {} of {} features",
+      "{}; {} of {} features{}",
       backbone.empty() ? std::string("features that were given") : fmt::format("by {}", backbone),
-      counted(classifier.views().size(), "view"), classifier.dim());
+      counted(classifier.views().size(), "view"), classifier.dim(),
+      classifier.origin().fast_decode ? "; large JPEG files at a fraction of their size" : "");
 }
 
 std::string method_text(const Classifier& classifier) {

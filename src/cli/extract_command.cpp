@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "classifier_options.hpp"
 #include "core/text.hpp"
 #include "deepvoro/backbone/extraction.hpp"
 #include "deepvoro/backbone/extraction_shards.hpp"
@@ -158,6 +159,7 @@ void add_extract_command(CLI::App& program) {
   app->add_flag_callback(
       "--leaves", [&request] { request.folders = ClassFolders::inner; },
       "where folders have folders in them, every one that holds pictures is a class");
+  add_fast_decode_flag(*app, request.fast_decode);
   app->add_flag("--skip-bad", request.skip_bad, "skip pictures that cannot be read");
   command->compute.threads = available_threads();
   app->add_option("--threads", command->compute.threads, "threads")

@@ -10,7 +10,6 @@ namespace deepvoro {
 namespace {
 
 constexpr int kDarkestPaper = 96;
-constexpr std::size_t kLargestSheet = 320;
 constexpr std::size_t kFrame = 128;
 constexpr std::size_t kDrawn = kFrame * 7 / 8;
 // So much darker than the paper around it ink begins, and so much more is black.

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 #include "deepvoro/picture/bitmap.hpp"
 
 namespace deepvoro {
+
+// Drawings with a longer side are made smaller first.
+inline constexpr std::size_t kLargestSheet = 320;
 
 // A drawing in ink on paper, or its photograph, as light strokes on black: in the middle of a
 // square, the longer side 7/8 of it. Nothing where the picture is none: where the median of its

@@ -19,12 +19,6 @@ constexpr std::array<int, 4> kRotations{0, 90, 180, 270};
 constexpr std::array<std::size_t, 8> kReleaseSizes{84, 90, 100, 110, 120, 130, 140, 150};
 constexpr std::array<std::size_t, 8> kPaperSizes{84, 94, 104, 114, 124, 134, 144, 154};
 
-std::size_t resized_side(const View& view, SizeRule rule) {
-  // The product in double, as in the release: 1.15 * 100 is just below 115.
-  return rule == SizeRule::paper ? view.size
-                                 : static_cast<std::size_t>(1.15 * static_cast<double>(view.size));
-}
-
 // Takes `word` and the whole number after it off the front of `text`.
 bool take(std::string_view& text, std::string_view word, std::size_t& number) {
   if (!text.starts_with(word)) return false;
@@ -74,6 +68,12 @@ std::vector<View> all_views(SizeRule rule) {
   return views;
 }
 
+std::size_t resized_size(const View& view, SizeRule rule) {
+  // The product in double, as in the release: 1.15 * 100 is just below 115.
+  return rule == SizeRule::paper ? view.size
+                                 : static_cast<std::size_t>(1.15 * static_cast<double>(view.size));
+}
+
 std::size_t seen_size(const View& view, SizeRule rule) {
   return rule == SizeRule::paper ? kPaperSize : view.size;
 }
@@ -116,7 +116,7 @@ Bitmap apply(const View& view, const Bitmap& bitmap, SizeRule rule) {
   if (std::ranges::count(kRotations, view.rotation) == 0)
     throw usage_error(
         fmt::format("a view is rotated by 0, 90, 180 or 270 degrees, not {}", view.rotation));
-  const std::size_t side = resized_side(view, rule);
+  const std::size_t side = resized_size(view, rule);
   const std::size_t seen = seen_size(view, rule);
   if (side < seen)
     throw usage_error(fmt::format("view {}: its size must be at least {}", name(view), seen));

@@ -47,6 +47,8 @@ class EmbeddingQueue {
 
   [[nodiscard]] std::size_t waiting() const;
   [[nodiscard]] const NetworkInput& input() const { return input_; }
+  // For decode_picture(), of pictures that are to be embedded.
+  [[nodiscard]] std::size_t least_side() const { return input_.least_side(views_); }
 
  private:
   struct Waiting {

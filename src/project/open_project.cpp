@@ -60,7 +60,8 @@ ProjectNetwork network_for(OpenedBackbone opened, std::optional<ClassifierOption
   }
   std::vector<View> views;
   for (const std::string& view : network.options.views) views.push_back(view_named(view));
-  const NetworkInput input{.light_strokes = opened.network->light_strokes()};
+  const NetworkInput input{.light_strokes = opened.network->light_strokes(),
+                           .fast_decode = network.options.origin.fast_decode};
   // The one that is open already, then others.
   const auto first = std::make_shared<std::unique_ptr<Backbone>>(std::move(opened.network));
   const auto guard = std::make_shared<std::mutex>();
@@ -227,7 +228,7 @@ class FolderLoader {
 
   std::future<PictureFeatures> embed(const Found& found) {
     const fs::path file = folder_.file_of(found.home);
-    return queue_.embed(read_bitmap(file), file.string());
+    return queue_.embed(read_bitmap(file, {}, queue_.least_side()), file.string());
   }
 
   void attempt(const auto& what) {

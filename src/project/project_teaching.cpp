@@ -41,7 +41,7 @@ std::future<PictureFeatures> Project::look_at(std::span<const std::byte> file,
   const auto release = [](std::counting_semaphore<>* taken) { taken->release(); };
   decoding_.acquire();
   const std::unique_ptr<std::counting_semaphore<>, decltype(release)> taken(&decoding_, release);
-  return queue_->embed(decode_picture(file, name), name);
+  return queue_->embed(decode_picture(file, name, {}, queue_->least_side()), name);
 }
 
 Project::SeenFeatures Project::look_at_all(const std::vector<NewPicture>& pictures,

@@ -25,6 +25,7 @@ struct Looking {
   std::string backbone;
   std::string device;
   bool skip_bad = false;
+  bool fast_decode = false;
   unsigned threads = 1;
   LookedAt result = {};
   std::vector<std::string> notes = {};
@@ -34,6 +35,7 @@ struct Looking {
     return {.backbone = backbone,
             .device = device,
             .skip_bad = skip_bad,
+            .fast_decode = fast_decode,
             .threads = threads,
             .events = {.noticed = [this](const std::string& note) { notes.push_back(note); },
                        .progress = [](double) { stop_if_interrupted(); },
@@ -173,10 +175,12 @@ void bind_classifier(py::module_& module) {
   module.def("is_classifier", &Classifier::is_classifier, py::arg("file"), Unlocked(),
              "Whether a file is a classifier.");
   py::class_<Looking>(module, "Looking", "How pictures are looked at, and what came of it.")
-      .def(py::init([](std::string backbone, std::string device, bool skip_bad, unsigned threads) {
-             return Looking{std::move(backbone), std::move(device), skip_bad, threads};
+      .def(py::init([](std::string backbone, std::string device, bool skip_bad, bool fast_decode,
+                       unsigned threads) {
+             return Looking{std::move(backbone), std::move(device), skip_bad, fast_decode, threads};
            }),
-           py::arg("backbone"), py::arg("device"), py::arg("skip_bad"), py::arg("threads"))
+           py::arg("backbone"), py::arg("device"), py::arg("skip_bad"), py::arg("fast_decode"),
+           py::arg("threads"))
       .def_property_readonly(
           "skipped", [](const Looking& looking) { return looking.result.skipped; },
           "Pictures that could not be read: which, and why.")

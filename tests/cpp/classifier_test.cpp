@@ -161,6 +161,20 @@ TEST_P(AnyClassifier, AnswersTheSameAfterLoading) {
   }
 }
 
+TEST_P(AnyClassifier, AFileSaysThatPicturesWereDecodedAtAFractionOfTheirSize) {
+  for (const bool fast_decode : {false, true}) {
+    ClassifierOptions so = options(GetParam());
+    so.origin.fast_decode = fast_decode;
+    const TemporaryFolder folder;
+    Classifier::fit(Samples(random_samples(kUnequal, 2)).named(), so).save(folder / "birds.dv");
+    const Classifier loaded = Classifier::load(folder / "birds.dv");
+    EXPECT_EQ(loaded.origin().fast_decode, fast_decode);
+    EXPECT_EQ(loaded.without("owl").origin().fast_decode, fast_decode);
+    EXPECT_EQ(read_file(folder / "birds.dv").find("fast_decode") == std::string::npos,
+              !fast_decode);
+  }
+}
+
 TEST_P(AnyClassifier, RoundedFeaturesTakeHalfTheRoom) {
   std::vector<Sample> samples = random_samples({{"a", 40}, {"b", 40}}, 3);
   const std::size_t wide = saved_bytes(fit(samples, GetParam())).size();

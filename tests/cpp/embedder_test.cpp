@@ -154,6 +154,17 @@ TEST(Embedder, InkOnPaperIsTurnedForANetworkOfLightStrokesAlone) {
   }
 }
 
+// Of the largest view, as it is before the middle is cut out.
+TEST(Embedder, APictureIsLargeEnoughAtFourTimesItsLargestView) {
+  PlainNetwork network;
+  EXPECT_EQ(Embedder(network, {{16, 0, false}, {20, 90, true}, {12, 0, false}}).least_side(),
+            4 * 23U);
+  EXPECT_EQ(Embedder(network, {{100, 0, false}}, SizeRule::paper).least_side(), 400U);
+  network.knows_light_strokes = true;  // which looks for strokes on a larger picture than it shows
+  EXPECT_EQ(Embedder(network, {{16, 0, false}}).least_side(), 4 * 320U);
+  EXPECT_EQ(Embedder(network, {{400, 0, false}}).least_side(), 4 * 459U);
+}
+
 TEST(Embedder, NoPicturesHaveNoFeatures) {
   PlainNetwork network;
   Embedder embedder(network, {{16, 0, false}});

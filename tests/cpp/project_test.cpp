@@ -34,7 +34,7 @@ void expect_refusal(Refusal refusal, const Action& action) {
 }
 
 // A classifier of what is in a folder, made without a project.
-std::string fitted_file(const fs::path& pictures, const fs::path& out) {
+std::string fitted_file(const fs::path& pictures, const fs::path& out, bool fast_decode = false) {
   const LabelledPictures all = labelled_pictures_at(pictures);
   test::ColourNetwork network;
   std::vector<View> views;
@@ -44,7 +44,9 @@ std::string fitted_file(const fs::path& pictures, const fs::path& out) {
   samples.views.resize(views.size());
   for (const Picture& picture : all.pictures) {
     samples.names.push_back(picture.name);
-    const auto halves = embedder.embed(embedder.seen(picture.read()), picture.where);
+    const auto halves = embedder.embed(
+        embedder.seen(fast_decode ? picture.read_reduced(embedder.least_side()) : picture.read()),
+        picture.where);
     for (std::size_t i = 0; i < halves.size(); ++i)
       samples.views[i / network.dim()].push_back(half_to_float(halves[i]));
   }
@@ -120,6 +122,22 @@ TEST_F(ProjectTest, AgreesWithWhatIsOnDiskWhenItIsOpened) {
   const auto project = open_test_project(path());
   EXPECT_EQ(project->snapshot()->pictures.size(), 7U);
   EXPECT_EQ(saved(*project), fitted());
+}
+
+TEST_F(ProjectTest, LooksAtPicturesAsItsClassifierDoes) {
+  const auto jpeg = [](std::uint32_t seed) {
+    return test::jpeg_bytes(test::random_picture(160, 144, seed));
+  };
+  for (const std::string class_name : {"red", "green"}) {
+    fs::create_directories(path() / "pictures" / class_name);
+    std::ofstream(path() / "pictures" / class_name / "a.jpg") << jpeg(1);
+  }
+  const auto project =
+      open_project({.path = path()}, test::colour_network(100, {.fast_decode = true}));
+  teach_one(*project, "red", jpeg(2));
+  const fs::path out = folder_.path() / "fitted.dv";
+  EXPECT_EQ(saved(*project), fitted_file(path() / "pictures", out, true));
+  EXPECT_NE(saved(*project), fitted_file(path() / "pictures", out, false));
 }
 
 TEST_F(ProjectTest, LeavesOutPicturesThatCannotBeRead) {

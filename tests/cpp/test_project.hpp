@@ -15,14 +15,14 @@ namespace deepvoro::test {
 
 inline const std::vector<std::string> kProjectViews{"s16_r0_f0", "s16_r0_f1"};
 
-inline ProjectNetwork colour_network(std::size_t most_waiting = 100) {
+inline ProjectNetwork colour_network(std::size_t most_waiting = 100, NetworkInput input = {}) {
   ProjectNetwork network;
   network.options.views = kProjectViews;
   std::vector<View> views;
   for (const std::string& name : kProjectViews) views.push_back(view_named(name));
   network.queue = std::make_shared<EmbeddingQueue>(
       [] { return std::make_unique<ColourNetwork>(); }, views,
-      EmbeddingQueue::Limits{.networks = 2, .most_waiting = most_waiting});
+      EmbeddingQueue::Limits{.networks = 2, .most_waiting = most_waiting}, input);
   return network;
 }
 

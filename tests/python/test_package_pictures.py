@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 pytest.importorskip("torch", reason="apt-get install python3-torch")
+from conftest import REPOSITORY  # noqa: E402
 from picture_fixtures import fit, fitted, model, pictures  # noqa: E402, F401
 
 
@@ -74,6 +75,33 @@ def test_pictures_that_ask_for_more_than_their_size_explains_are_read_on_request
     [answer] = classifier.predict(with_scans(300), trust_files=True)
     [usual] = classifier.predict(with_scans(0))
     assert (answer.error, answer.probabilities) == (None, usual.probabilities)
+
+
+def test_large_files_are_decoded_as_the_program_does(program_of, pictures, model, tmp_path):  # noqa: F811
+    for name in ("ant", "bee"):
+        (tmp_path / "support" / name).mkdir(parents=True)
+        for file in sorted((pictures / "query" / name).glob("*.png")):
+            Image.open(file).resize((320, 288), Image.Resampling.NEAREST).save(tmp_path / "support" / name / f"{file.stem}.jpg")
+    picture = tmp_path / "support/bee/0.jpg"
+    fast = deepvoro.Classifier.fit(tmp_path / "support", backbone=model, fast_decode=True)
+    fast.save(tmp_path / "fast.dv")
+    flags = ("--backbone", model, "--fast-decode")
+    assert program_of("fit", tmp_path / "support", "--out", tmp_path / "program.dv", *flags).returncode == 0
+    assert (tmp_path / "fast.dv").read_bytes() == (tmp_path / "program.dv").read_bytes()
+    assert fast.info()["fast_decode"] is True
+    same(fast.predict(picture), answers_of_program(program_of, tmp_path / "program.dv", picture))
+
+    usual = deepvoro.Classifier.fit(tmp_path / "support", backbone=model)
+    whole, reduced = usual.predict(picture)[0], usual.predict(picture, fast_decode=True)[0]
+    assert whole.label == reduced.label and whole.probabilities != reduced.probabilities
+    assert usual.predict(picture.read_bytes(), fast_decode=True)[0].probabilities == reduced.probabilities
+    assert usual.predict(pixels_of(picture), fast_decode=True)[0].probabilities == whole.probabilities
+    assert usual.explain(picture, fast_decode=True).prediction.probabilities == reduced.probabilities
+    assert usual.test(tmp_path / "support", fast_decode=True) != usual.test(tmp_path / "support")
+    with pytest.raises(ValueError, match="fast_decode"):
+        usual.add("cat", picture, fast_decode=True)
+    with pytest.raises(ValueError, match="fast_decode"):
+        deepvoro.Classifier.fit(deepvoro.FeatureStore(REPOSITORY / "data/quickdraw"), fast_decode=True)
 
 
 def test_pictures_in_memory_have_the_answers_of_their_files(file, pictures):  # noqa: F811

@@ -26,6 +26,7 @@ struct Extraction {
   unsigned threads = 1;
   bool skip_bad = false;  // leave out pictures that cannot be read
   ClassFolders folders = ClassFolders::outer;
+  bool fast_decode = false;  // large JPEG files at a fraction of their size (Embedder::least_side)
 };
 
 struct ExtractionResult {

@@ -27,6 +27,7 @@ struct FeatureOrigin {
   std::string backbone;  // name or file of the model; empty: features were given as such
   std::string sha256;    // of the model; empty where it is not known
   std::string description_json = "{}";
+  bool fast_decode = false;  // as PictureOptions says
 
   bool operator==(const FeatureOrigin&) const = default;
 };

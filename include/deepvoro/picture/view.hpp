@@ -29,6 +29,10 @@ enum class SizeRule { release, paper };
 // The 64 views, sizes outermost, then rotations, then flips.
 [[nodiscard]] DEEPVORO_API std::vector<View> all_views(SizeRule rule = SizeRule::release);
 
+// Width and height that a view gives a picture before it cuts out the middle.
+[[nodiscard]] DEEPVORO_API std::size_t resized_size(const View& view,
+                                                    SizeRule rule = SizeRule::release);
+
 // Width and height of a picture seen by a view.
 [[nodiscard]] DEEPVORO_API std::size_t seen_size(const View& view,
                                                  SizeRule rule = SizeRule::release);
