@@ -6,6 +6,9 @@ usage: picture_speed.py
 Both decode files that are in memory and resize them with the antialiased bilinear filter. All pixels are compared
 before times are printed: they must be equal. Runs of the two alternate, and the best of each counts. Times are those
 of the processor, so that what else runs on the machine matters little.
+
+The second table has large JPEG files, decoded with all pixels and as --fast-decode does. There pixels must be those of
+Pillow's draft(), and not far from those of the whole.
 """
 
 import io
@@ -24,7 +27,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / "build/bin/deepvoro_picture_bench"
 SCRATCH = ROOT / "build/bench/pictures"
 CUB = Path(os.environ.get("DEEPVORO_SHARED", ROOT.parent / "shared")) / "data/cub/novel.tar"
+MOST_CHANGE = (0.5, 5)  # grey levels by which a fast decoding may differ from the whole, on average and at most
 SIDES = (96, 172)  # of the smallest and the largest view: int(1.15 * 84), int(1.15 * 150)
+FAST_SIDES = (96, 257)  # of the largest of four views of networks for 84 and 224 pixels
 ROUNDS = 7
 
 
@@ -63,14 +68,32 @@ def cub_files(count):
     return files
 
 
-def pillow(blobs, side):
-    return [Image.open(io.BytesIO(blob)).convert("RGB").resize((side, side), Image.BILINEAR) for blob in blobs]
+def opened(blob, least_side):
+    image = Image.open(io.BytesIO(blob))
+    if least_side:
+        image.draft("RGB", (least_side, least_side))
+    return image.convert("RGB")
 
 
-def ours(files, side):
+def pillow(blobs, side, least_side=0):
+    return [opened(blob, least_side).resize((side, side), Image.BILINEAR) for blob in blobs]
+
+
+def ours(files, side, least_side=0):
     answers = SCRATCH / "answers"
-    output = subprocess.run([PROGRAM, str(side), "1", answers, *files], check=True, capture_output=True, text=True).stdout
-    return dict(line.split() for line in output.splitlines()), answers
+    command = [PROGRAM, str(side), str(least_side), "1", answers, *files]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return dict(line.split() for line in output.splitlines()), answers.read_bytes()
+
+
+def bytes_of(pictures):
+    return b"".join(picture.tobytes() for picture in pictures)
+
+
+def described(name, files, side):
+    width, height = Image.open(files[0]).size
+    size = sum(file.stat().st_size for file in files) / len(files)
+    return f"| {name} | {width} x {height} | {size / 1024:.0f} KiB | {side} |"
 
 
 def measure(name, files, side):
@@ -83,11 +106,31 @@ def measure(name, files, side):
         printed, answers = ours(files, side)
         of_ours.append(float(printed["seconds"]))
         decode.append(float(printed["decode_seconds"]))
-    assert answers.read_bytes() == b"".join(picture.tobytes() for picture in pictures), f"{name}: other pixels"
-    width, height = Image.open(files[0]).size
+    assert answers == bytes_of(pictures), f"{name}: other pixels"
     scale = 1e3 / len(files)
-    print(f"| {name} | {width} x {height} | {sum(map(len, blobs)) / len(blobs) / 1024:.0f} KiB | {side} | {min(of_pillow) * scale:.3f} ms | "
+    print(f"{described(name, files, side)} {min(of_pillow) * scale:.3f} ms | "
           f"{min(of_ours) * scale:.3f} ms | {min(decode) * scale:.3f} ms | {min(of_pillow) / min(of_ours):.2f} |", flush=True)
+
+
+def measure_fast(name, files, side):
+    least_side = 4 * side  # what --fast-decode leaves of a picture for its largest view
+    blobs = [file.read_bytes() for file in files]
+    times = {"Pillow": [], "draft": [], "whole": [], "fast": []}
+    for _ in range(ROUNDS):
+        for kind, least in (("Pillow", 0), ("draft", least_side)):
+            start = time.thread_time()
+            pictures = pillow(blobs, side, least)
+            times[kind].append(time.thread_time() - start)
+        printed, whole = ours(files, side)
+        times["whole"].append(float(printed["seconds"]))
+        printed, fast = ours(files, side, least_side)
+        times["fast"].append(float(printed["seconds"]))
+    assert fast == bytes_of(pictures), f"{name}: pixels are not those of Pillow's draft"
+    change = np.abs(np.frombuffer(fast, np.uint8).astype(int) - np.frombuffer(whole, np.uint8))
+    assert change.mean() <= MOST_CHANGE[0] and change.max() <= MOST_CHANGE[1], f"{name}: {change.mean()}, {change.max()}"
+    best = {kind: min(seconds) * 1e3 / len(files) for kind, seconds in times.items()}
+    print(f"{described(name, files, side)} {' | '.join(f'{ms:.1f} ms' for ms in best.values())} | {best['whole'] / best['fast']:.2f} | "
+          f"{best['draft'] / best['fast']:.2f} | {change.mean():.2f} | {change.max()} |", flush=True)
 
 
 def main():
@@ -106,6 +149,13 @@ def main():
     for name, files in sets:
         for side in SIDES:
             measure(name, files, side)
+    print("\nLarge JPEG files, with all pixels and with --fast-decode\n")
+    print("| pictures | size | file | to | Pillow | its draft | deepvoro | fast | whole / fast | draft / fast | off, mean | most |\n|"
+          + " --- |" * 12, flush=True)
+    for name, files in ((f"JPEG, quality {quality}", made_files(f"{width}at{quality}", width, height, 3, quality=quality))
+                        for quality in (75, 90) for width, height in ((2048, 1536), (4000, 3000))):
+        for side in FAST_SIDES:
+            measure_fast(name, files, side)
     print(f"\nProcessor time a picture, best of {ROUNDS} runs each, in turn.")
 
 
