@@ -148,6 +148,12 @@ def test_a_store_remembers_it_and_is_not_mixed(extract, tmp_path):
     assert files_of(tmp_path / "fast") == files_of(tmp_path / "at_once")
 
 
+def test_skipping_bad_pictures_changes_nothing_else(extract, tmp_path):
+    assert extract("fast", "--fast-decode").returncode == 0
+    assert extract("skipping", "--fast-decode", "--skip-bad").returncode == 0
+    assert files_of(tmp_path / "skipping") == files_of(tmp_path / "fast")
+
+
 def test_shards_are_of_one_kind_and_give_the_bytes_of_one_process(deepvoro, extract, tmp_path):
     assert extract("store", "--fast-decode").returncode == 0
     assert extract("pieces", "--fast-decode", "--shard", "0/2").returncode == 0

@@ -131,6 +131,23 @@ def test_exported_classifier_answers_as_the_server_and_is_what_fit_makes(taught,
     assert (tmp_path / "project/classifier.dv").read_bytes() == exported.read_bytes()
 
 
+def test_a_classifier_fitted_with_fast_decode_looks_so_at_what_it_is_asked(serve, deepvoro, sketches, tmp_path):
+    for name in CLASSES:
+        (tmp_path / "support" / name).mkdir(parents=True)
+        for file, data in sketches[name][:2]:
+            (tmp_path / "support" / name / file).write_bytes(data)
+    large = Image.open(io.BytesIO(sketches["car"][3][1])).convert("L").resize((2560, 2560), Image.Resampling.BICUBIC)
+    large.save(tmp_path / "large.jpg", quality=50)
+    answers = {}
+    for flags in ((), ("--fast-decode",)):
+        file = tmp_path / f"fitted{len(flags)}.dv"
+        assert deepvoro("fit", tmp_path / "support", "--out", file, *flags).returncode == 0
+        [answers[flags]] = json.loads(deepvoro("predict", file, tmp_path / "large.jpg", "--json").stdout)
+        served = serve(file).wait_until_ready().json("POST", "/api/predict", (tmp_path / "large.jpg").read_bytes())
+        assert served["answers"][0]["probabilities"] == answers[flags]["probabilities"]
+    assert answers[()]["probabilities"] != answers["--fast-decode",]["probabilities"]
+
+
 def test_changes_are_made_undone_and_kept(taught, serve, tmp_path):
     before = taught.ask("GET", "/api/classifier")[1]
     pictures = taught.json("GET", "/api/classes/bed/pictures")["pictures"]
