@@ -36,7 +36,7 @@ json work_of_extraction(const Extraction& request, const Backbone& backbone,
   for (const View& view : request.views) views.push_back(name(view));
   json splits = json::object();
   for (const auto& [split, pictures] : inputs.splits())
-    splits[split] = {{"pictures", pictures.size()}, {"listing", pictures.listing_sha256()}};
+    splits[split] = {{"pictures", pictures.size()}, {"names_and_sizes", pictures.listing_sha256()}};
   return {
       {"command", "extract"},          {"program", {{"version", version()}, {"commit", commit()}}},
       {"model", settings.at("model")}, {"preprocessing", settings.at("preprocessing")},

@@ -162,8 +162,8 @@ class ExtractionMerge {
     };
     if (pictures(piece) != pictures(list))
       throw data_error(
-          fmt::format("{}: was made from other pictures than {}; delete the older of the two, and "
-                      "run the shards again",
+          fmt::format("{}: was made from other pictures than {}; the pictures changed in between, "
+                      "run all shards again with another `out`",
                       piece.where(), list.where()));
   }
 

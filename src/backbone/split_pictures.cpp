@@ -37,7 +37,8 @@ std::string SplitPictures::listing_sha256() const {
   Sha256 sum;
   for (const std::string& name : collection_.classes()) sum.add(name + "\n");
   for (std::size_t row = 0; row < size(); ++row)
-    sum.add(fmt::format("{} {}\n", label(row), name(row)));
+    sum.add(
+        fmt::format("{} {} {}\n", label(row), collection_.stored_size(usable_[row]), name(row)));
   return sum.hex();
 }
 

@@ -159,18 +159,19 @@ void AtomicFile::write_now(std::span<const std::byte> bytes) {
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(Durability durability) {
   throw_if_files_changed();
   flush();
   if (temporary_.empty()) {
     if (!file_.close()) fail("written");
     return;
   }
-  if (::fsync(file_.number()) != 0) fail("written");
+  const bool to_disk = durability == Durability::loss_of_power;
+  if (to_disk && ::fsync(file_.number()) != 0) fail("written");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("written");
   temporary_.clear();
   if (!file_.close()) fail("written");
-  keep_names_in(path_.parent_path());
+  if (to_disk) keep_names_in(path_.parent_path());
 }
 
 void AtomicFile::fail(const char* doing) const {

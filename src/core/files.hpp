@@ -44,10 +44,14 @@ class MappedFile {
   MappingGuard guard_;
 };
 
+// What a file outlives once it is written. Files that can be told to be damaged and made again need
+// not wait for the disk.
+enum class Durability { loss_of_power, end_of_process };
+
 // A file that appears under its name whole or not at all: it is written under a temporary name in
-// the same folder and renamed by commit(), after which it outlives a loss of power. Without
-// commit() the temporary file is removed, at the latest when the same file is written again. What
-// is no regular file, such as a pipe or a terminal, is written directly.
+// the same folder and renamed by commit(). Without commit() the temporary file is removed, at the
+// latest when the same file is written again. What is no regular file, such as a pipe or a
+// terminal, is written directly.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -57,7 +61,7 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
-  void commit();
+  void commit(Durability durability = Durability::loss_of_power);
 
  private:
   void flush();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
@@ -26,6 +27,8 @@ constexpr std::array kNormalisationNames = {"un", "l2n", "cl2n"};
 constexpr std::array kLogisticNames = {"power", "voronoi"};
 constexpr std::array kStartNames = {"prototypes", "random"};
 constexpr std::size_t kHeadEpisodeGrain = 4;
+// Few enough that scores come soon, enough that no thread waits long for the others.
+constexpr std::size_t kMostEpisodesAtATime = 512;
 
 bool needs_base(const HeadConfiguration& configuration) {
   return configuration.method == Method::dc || (configuration.method == Method::simpleshot &&
@@ -74,7 +77,10 @@ std::vector<double> evaluate_with(const EpisodeSetting& setting, const EpisodeLi
   // A head's score is F itself, not a distance: the largest wins.
   const Influence largest_wins(-1);
   std::vector<double> accuracy(setting.episodes.size());
-  for (const EpisodeRange batch : field_batches(setting.episodes, setting.largest_field_bytes)) {
+  const std::size_t field_bytes =
+      std::min(setting.largest_field_bytes,
+               kMostEpisodesAtATime * InfluenceField::values_per_episode(shape) * sizeof(double));
+  for (const EpisodeRange batch : field_batches(setting.episodes, field_bytes)) {
     const std::size_t count = batch.end - batch.begin;
     InfluenceField field(count, shape, largest_wins);
     parallel_for(setting.threads, count, kHeadEpisodeGrain,

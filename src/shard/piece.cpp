@@ -41,7 +41,7 @@ void write_piece(const std::filesystem::path& file, const PieceManifest& manifes
   AtomicFile out(file);
   out.write(one_line(line) + "\n");
   out.write(content);
-  out.commit();
+  out.commit(Durability::end_of_process);
 }
 
 PieceFile::PieceFile(const std::filesystem::path& file) : file_(file) {

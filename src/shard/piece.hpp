@@ -11,7 +11,8 @@
 namespace deepvoro {
 
 // A piece of some work, in one file: a line of JSON, which says what it is of, then its content.
-// The file appears whole or not at all, so there is no piece without its manifest.
+// The file appears whole or not at all, so there is no piece without its manifest; after a loss of
+// power one may be damaged, which its hashes tell.
 struct PieceManifest {
   // All that the pieces of the work depend on, the same for each.
   nlohmann::json work = nlohmann::json::object();

@@ -2,13 +2,24 @@
 
 #include <algorithm>
 
+#include "ensemble/influence_field.hpp"
+#include "study/answer_counter.hpp"
+
 namespace deepvoro {
 
-std::vector<std::byte> EpisodeAnswers::bytes(std::size_t begin, std::size_t end) const {
-  const std::size_t queries = answers.size() / accuracy.size();
-  const auto of_accuracy = std::as_bytes(std::span(accuracy).subspan(begin, end - begin));
-  const auto of_answers =
-      std::as_bytes(std::span(answers).subspan(begin * queries, (end - begin) * queries));
+void EpisodeAnswers::add(std::span<const double> scores, const EpisodeShape& shape) {
+  answers.resize(answers.size() + shape.total_queries());
+  const std::span<std::uint32_t> of_episode = std::span(answers).last(shape.total_queries());
+  read_answers(scores, of_episode);
+  std::uint64_t correct = 0;
+  for (std::size_t q = 0; q < of_episode.size(); ++q)
+    correct += of_episode[q] == q / shape.queries ? 1U : 0U;
+  accuracy.push_back(percent_of_queries(correct, shape));
+}
+
+std::vector<std::byte> EpisodeAnswers::bytes() const {
+  const auto of_accuracy = std::as_bytes(std::span(accuracy));
+  const auto of_answers = std::as_bytes(std::span(answers));
   std::vector<std::byte> all(of_accuracy.begin(), of_accuracy.end());
   all.insert(all.end(), of_answers.begin(), of_answers.end());
   return all;

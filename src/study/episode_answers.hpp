@@ -14,8 +14,10 @@ struct EpisodeAnswers {
   std::vector<double> accuracy;        // percent
   std::vector<std::uint32_t> answers;  // the way that each query was taken for, episode by episode
 
-  // Those of episodes `begin` to before `end` among these, as bytes of a file.
-  [[nodiscard]] std::vector<std::byte> bytes(std::size_t begin, std::size_t end) const;
+  // One more episode, by its scores [queries x ways].
+  void add(std::span<const double> scores, const EpisodeShape& shape);
+  // As bytes of a file.
+  [[nodiscard]] std::vector<std::byte> bytes() const;
 };
 
 // The answers of `episodes` episodes that bytes() wrote; none where it cannot have.

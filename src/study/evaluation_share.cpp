@@ -15,7 +15,6 @@
 #include "deepvoro/study/evaluation_shards.hpp"
 #include "ensemble/pool_json.hpp"
 #include "shard/piece_folder.hpp"
-#include "study/answer_counter.hpp"
 #include "study/episode_answers.hpp"
 #include "study/evaluation_blocks.hpp"
 #include "study/evaluation_run.hpp"
@@ -103,30 +102,26 @@ class EvaluationShare {
   }
 
  private:
+  // A piece is written when its last episode is known, so that a worker that is killed loses
+  // little.
   void make_chosen(PieceRange pieces, double selection_seconds, const Progress& progress) const {
-    const Stopwatch evaluating;
     const PieceRange range = blocks_.episodes_of(pieces);
-    EpisodeAnswers made;
-    const std::size_t queries = request_.plan.shape.total_queries();
-    const ScoreSink reading = [&](std::span<const double> scores) {
-      made.answers.resize(made.answers.size() + queries);
-      read_answers(scores, std::span(made.answers).last(queries));
-    };
-    made.accuracy =
-        run_->evaluate(run_->episodes().part(range.begin, range.end), reading, progress);
-    const double seconds = evaluating.seconds() / static_cast<double>(pieces.size());
     const Participants who = participants(*chosen_);
-    for (std::size_t piece = pieces.begin; piece < pieces.end; ++piece) {
+    Stopwatch evaluating;
+    std::size_t piece = pieces.begin;
+    EpisodeAnswers made;
+    const ScoreSink keeping = [&](std::span<const double> scores) {
+      made.add(scores, request_.plan.shape);
+      if (made.accuracy.size() < blocks_.episodes_of({piece, piece + 1}).size()) return;
       json facts = who.of_each;
       if (blocks_.is_first(piece)) facts.update(who.of_first);
       facts["store"] = store_.folder().string();
       facts["threads"] = request_.threads;
       facts["seconds"] = {{"selection", std::exchange(selection_seconds, 0)},
-                          {"evaluation", seconds}};
-      const PieceRange of_piece = blocks_.episodes_of({piece, piece + 1});
-      folder_.write(piece, facts,
-                    made.bytes(of_piece.begin - range.begin, of_piece.end - range.begin));
-    }
+                          {"evaluation", std::exchange(evaluating, Stopwatch()).seconds()}};
+      folder_.write(piece++, facts, std::exchange(made, {}).bytes());
+    };
+    (void)run_->evaluate(run_->episodes().part(range.begin, range.end), keeping, progress);
   }
 
   const FeatureStore& store_;

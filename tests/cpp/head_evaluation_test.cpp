@@ -57,6 +57,24 @@ TEST_F(HeadEvaluation, ScoresDoNotDependOnTheNumberOfThreads) {
   }
 }
 
+// What was scored is kept by whoever is killed before the end.
+TEST_F(HeadEvaluation, ScoresComeBeforeTheLastEpisodeIsDone) {
+  const FeatureStore store(folder_ / "store");
+  EpisodePlan plan = request(Method::pt_ncm).plan;
+  plan.count = 700;
+  const EpisodeList episodes = draw_episodes(store, "novel", plan);
+  std::size_t scored = 0;
+  std::size_t scored_in_time = 0;
+  (void)evaluate_head(
+      {store, "novel", episodes, Influence(1), 1}, {.method = Method::pt_ncm, .view = "s84_r0_f0"},
+      [&](std::span<const double>) { ++scored; },
+      [&](double done) {
+        if (done < 1) scored_in_time = scored;
+      });
+  EXPECT_EQ(scored, 700U);
+  EXPECT_GE(scored_in_time, 350U);
+}
+
 TEST_F(HeadEvaluation, GivesTheSameInBatches) {
   const FeatureStore store(folder_ / "store");
   const EpisodePlan plan = request(Method::s2m2).plan;

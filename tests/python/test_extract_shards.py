@@ -98,14 +98,18 @@ def test_gaps_doubles_and_other_settings_are_refused_by_name(deepvoro, extract, 
     assert not (tmp_path / "merged").exists()
 
 
-def test_pictures_that_changed_between_shards_are_refused(extract, merge, drawings, tmp_path):
+def test_pictures_that_changed_between_shards_are_refused(deepvoro, extract, merge, drawings, tmp_path):
     pictures = tmp_path / "pictures"
     shutil.copytree(drawings, pictures)
     extract(pictures, tmp_path / "pieces", "--shard", "0/1")
-    first, second = sorted((pictures / "base").rglob("*.png"))[:2]
-    first.write_bytes(second.read_bytes())
-    piece = tmp_path / "pieces/piece-000003"
-    piece.unlink()
+    larger, smaller = sorted(sorted((pictures / "base").rglob("*.png"))[:2], key=lambda p: -p.stat().st_size)
+    other, size = smaller.read_bytes(), larger.stat().st_size
+    assert len(other) < size
+    larger.write_bytes(other)
+    process = deepvoro("extract", pictures, *FLAGS, "--shard", "0/1", "--out", tmp_path / "pieces")
+    assert refused(process, "piece-000000", "names_and_sizes differ")
+    larger.write_bytes(other.ljust(size, b"\0"))  # decoders read no further than the end of the picture
+    (tmp_path / "pieces/piece-000003").unlink()
     extract(pictures, tmp_path / "pieces", "--shard", "0/1")
     assert refused(merge("pieces"), "piece-000003", "made from other pictures than", "piece-000000")
     assert not (tmp_path / "merged").exists()
