@@ -1,7 +1,6 @@
 #include "heads/logistic.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/precision.hpp"
@@ -15,19 +14,35 @@ namespace {
 
 constexpr std::size_t kBatch = 64;
 constexpr double kRate = 0.01;
+constexpr double kEpsilon = 1e-8;
+constexpr std::size_t kBlock = 16;  // columns of rows and parameters as the kernels take them
 
 kernels::AdamStep adam_of(std::size_t number) {
   kernels::AdamStep step;
-  step.rate = kRate / (1 - whole_power(step.keep_mean, number));
-  step.root_scale = 1 / std::sqrt(1 - whole_power(step.keep_square, number));
+  const double rate = kRate * (1 - step.keep_mean) / (1 - whole_power(step.keep_mean, number));
+  step.root_scale =
+      std::sqrt((1 - step.keep_square) / (1 - whole_power(step.keep_square, number))) / rate;
+  step.epsilon = kEpsilon / rate;
   return step;
 }
 
-auto adam_step(float /*selects*/) {
-  return kernels::head_kernels().adam_step_float;
+void compute(const kernels::LogisticMove<float>& task) {
+  kernels::head_kernels().logistic_move_float(task);
 }
-auto adam_step(double /*selects*/) {
-  return kernels::head_kernels().adam_step_double;
+void compute(const kernels::LogisticMove<double>& task) {
+  kernels::head_kernels().logistic_move_double(task);
+}
+void compute(const kernels::Logits<float>& task) {
+  kernels::head_kernels().logits_float(task);
+}
+void compute(const kernels::Logits<double>& task) {
+  kernels::head_kernels().logits_double(task);
+}
+void compute(const kernels::BatchResiduals<float>& task) {
+  kernels::head_kernels().batch_residuals_float(task);
+}
+void compute(const kernels::BatchResiduals<double>& task) {
+  kernels::head_kernels().batch_residuals_double(task);
 }
 
 template <class Real>
@@ -35,9 +50,9 @@ void reshape(Matrix<Real>& matrix, std::size_t rows, std::size_t cols) {
   if (matrix.rows() != rows || matrix.cols() != cols) matrix = Matrix<Real>(rows, cols);
 }
 
-template <class Real>
-void fill_with_zeros(Matrix<Real>& matrix) {
-  std::fill_n(matrix.row(0), matrix.rows() * matrix.stride(), Real{0});
+// Where the value of a column is among the parameters of a way.
+constexpr std::size_t value_at(std::size_t column) {
+  return column / kBlock * 3 * kBlock + column % kBlock;
 }
 
 }  // namespace
@@ -49,15 +64,13 @@ void tie_biases(MatrixView<const double> W, std::span<double> b) {
   }
 }
 
-void tie_biases(MatrixView<const float> W, std::span<double> b) {
-  std::array<float, 64> squared_norms;
-  for (std::size_t first = 0; first < W.rows(); first += squared_norms.size()) {
-    const std::size_t count = std::min(squared_norms.size(), W.rows() - first);
-    kernels::head_kernels().squared_norms(W.row(first), W.stride(), count, W.stride(),
-                                          squared_norms.data());
-    for (std::size_t k = 0; k < count; ++k)
-      b[first + k] = -static_cast<double>(squared_norms[k]) / 4;
-  }
+template <class Real>
+void LogisticObjective<Real>::resize(std::size_t ways, std::size_t rows) {
+  reshape(logits_, ways, rows);
+  reshape(residuals_, ways, rows);
+  pull_.resize(ways);
+  bias_gradient_.resize(ways);
+  scratch_.resize((ways + 1) * logits_.stride());
 }
 
 // The probabilities of two classes with the logits x and 0 are sigmoid(x) and its complement.
@@ -71,53 +84,48 @@ void LogisticObjective<Real>::to_sigmoids() {
   std::copy_n(sigmoids_.row(0), count, probabilities_.row(0));
 }
 
+// Through both the softmax and the sigmoids.
 template <class Real>
-void LogisticObjective<Real>::to_logits(std::span<const Real* const> rows, MatrixView<const Real> W,
-                                        std::span<double> b) {
-  const std::size_t ways = W.rows();
-  const std::size_t count = rows.size();
-  if (residuals_.rows() != ways || residuals_.cols() != count) {
-    residuals_ = Matrix<Real>(ways, count);
-    probabilities_ = Matrix<double>(ways, count);
-  }
-  logits_.assign(count * ways, Real{0});
-  if (options_.kind == LogisticKind::voronoi) tie_biases(W, b);
-
-  weight_rows_.clear();
-  for (std::size_t k = 0; k < ways; ++k) weight_rows_.push_back(W.row(k));
-  kernels::add_dots(kernels::active(), kernels::DotProducts<Real>{.queries = rows.data(),
-                                                                  .query_count = count,
-                                                                  .centers = weight_rows_.data(),
-                                                                  .center_count = ways,
-                                                                  .length = W.stride(),
-                                                                  .out = logits_.data(),
-                                                                  .center_stride = count});
+void LogisticObjective<Real>::differentiate_sigmoids(std::span<const std::size_t> labels,
+                                                     std::span<const double> b) {
+  const std::size_t ways = b.size();
+  reshape(probabilities_, ways, logits_.cols());
   for (std::size_t k = 0; k < ways; ++k)
-    for (std::size_t i = 0; i < count; ++i)
-      probabilities_.row(k)[i] = static_cast<double>(logits_[k * count + i]) + b[k];
-  if (options_.sigmoid) to_sigmoids();
-}
-
-template <class Real>
-void LogisticObjective<Real>::to_residuals(std::span<const std::size_t> labels,
-                                           std::span<const double> b) {
-  const std::size_t ways = probabilities_.rows();
-  const std::size_t count = labels.size();
-  pull_.assign(ways, Real{0});
-  bias_gradient_.assign(ways, 0.0);
-  for (std::size_t i = 0; i < count; ++i) probabilities_.row(labels[i])[i] -= 1;
-  const bool is_tied = options_.kind == LogisticKind::voronoi;
-  const auto share = static_cast<double>(count);
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      probabilities_.row(k)[i] = static_cast<double>(logits_.row(k)[i]) + b[k];
+  to_sigmoids();
+  kernels::head_kernels().softmax(probabilities_.row(0), ways, probabilities_.stride(), nullptr);
+  const auto share = static_cast<double>(labels.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) probabilities_.row(labels[i])[i] -= 1;
   for (std::size_t k = 0; k < ways; ++k) {
-    for (std::size_t i = 0; i < count; ++i) {
-      double residual = probabilities_.row(k)[i] / share;
-      if (options_.sigmoid) {
-        const std::size_t place = k * probabilities_.stride() + i;
-        residual *= sigmoids_.row(0)[place] * sigmoids_.row(1)[place];
-      }
+    bias_gradient_[k] = 0;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const std::size_t place = k * probabilities_.stride() + i;
+      const double residual =
+          probabilities_.row(k)[i] / share * sigmoids_.row(0)[place] * sigmoids_.row(1)[place];
       bias_gradient_[k] += residual;
       residuals_.row(k)[i] = static_cast<Real>(residual);
     }
+  }
+}
+
+template <class Real>
+void LogisticObjective<Real>::differentiate(std::span<const std::size_t> labels,
+                                            std::span<const double> b) {
+  if (options_.sigmoid)
+    differentiate_sigmoids(labels, b);
+  else
+    compute(kernels::BatchResiduals<Real>{.logits = logits_.row(0),
+                                          .ways = logits_.rows(),
+                                          .stride = logits_.stride(),
+                                          .count = labels.size(),
+                                          .biases = b.data(),
+                                          .labels = labels.data(),
+                                          .residuals = residuals_.row(0),
+                                          .totals = bias_gradient_.data(),
+                                          .scratch = scratch_.data()});
+  const bool is_tied = options_.kind == LogisticKind::voronoi;
+  for (std::size_t k = 0; k < b.size(); ++k) {
     // db_k/dW_k = -W_k/2 where b is tied.
     pull_[k] = static_cast<Real>(options_.weight_decay - (is_tied ? bias_gradient_[k] / 2 : 0));
     if (!is_tied) bias_gradient_[k] += options_.weight_decay * b[k];
@@ -125,84 +133,82 @@ void LogisticObjective<Real>::to_residuals(std::span<const std::size_t> labels,
 }
 
 template <class Real>
-void LogisticObjective<Real>::differentiate(std::span<const Real* const> rows,
-                                            std::span<const std::size_t> labels,
-                                            MatrixView<const Real> W, std::span<double> b) {
-  to_logits(rows, W, b);
-  kernels::head_kernels().softmax(probabilities_.row(0), W.rows(), probabilities_.stride(),
-                                  nullptr);
-  to_residuals(labels, b);
-}
-
-template <class Real>
-double LogisticObjective<Real>::evaluate(std::span<const Real* const> rows,
-                                         std::span<const std::size_t> labels,
-                                         MatrixView<const Real> W, std::span<double> b) {
-  to_logits(rows, W, b);
-  double loss = 0;
-  for (std::size_t i = 0; i < labels.size(); ++i) loss -= probabilities_.row(labels[i])[i];
-  std::vector<double> log_sums(probabilities_.stride());
-  kernels::head_kernels().softmax(probabilities_.row(0), W.rows(), probabilities_.stride(),
-                                  log_sums.data());
-  for (std::size_t i = 0; i < labels.size(); ++i) loss += log_sums[i];
-  to_residuals(labels, b);
-  return loss / static_cast<double>(labels.size());
-}
-
-template <class Real>
 void LogisticTraining<Real>::run(const Support& support, Matrix<double>& W, std::span<double> b) {
   start(support, W);
   std::size_t number = 0;
   for (std::size_t epoch = 0; epoch < options_.epochs; ++epoch)
-    for (std::size_t begin = 0; begin < row_pointers_.size(); begin += kBatch)
-      step(++number, begin, std::min(begin + kBatch, row_pointers_.size()), b);
-  for (std::size_t i = 0; i < W.rows() * W.stride(); ++i)
-    W.row(0)[i] = static_cast<double>(weights_.row(0)[i]);
+    for (std::size_t begin = 0; begin < labels_.size(); begin += kBatch)
+      step(++number, begin, std::min(begin + kBatch, labels_.size()), b);
+  for (std::size_t k = 0; k < W.rows(); ++k)
+    for (std::size_t i = 0; i < W.stride(); ++i)
+      W.row(k)[i] = static_cast<double>(parameters_.row(k)[value_at(i)]);
   if (options_.kind == LogisticKind::voronoi) tie_biases(W.view(), b);
 }
 
 template <class Real>
 void LogisticTraining<Real>::start(const Support& support, const Matrix<double>& W) {
-  const std::size_t dim = W.cols();
-  reshape(rows_, support.rows.rows(), dim);
-  row_pointers_.clear();
+  std::vector<const double*> rows;
   labels_.clear();
   for (std::size_t s = 0; s < support.shots; ++s)
     for (std::size_t k = 0; k < support.ways; ++k) {
       if (s >= support.size(k)) continue;
-      const double* from = support.rows.row(support.begin(k) + s);
-      Real* to = rows_.row(row_pointers_.size());
-      for (std::size_t i = 0; i < dim; ++i) to[i] = static_cast<Real>(from[i]);
-      row_pointers_.push_back(to);
+      rows.push_back(support.rows.row(support.begin(k) + s));
       labels_.push_back(k);
     }
-  reshape(weights_, W.rows(), dim);
-  reshape(mean_, W.rows(), dim);
-  reshape(square_, W.rows(), dim);
-  for (std::size_t i = 0; i < W.rows() * W.stride(); ++i)
-    weights_.row(0)[i] = static_cast<Real>(W.row(0)[i]);
-  fill_with_zeros(mean_);
-  fill_with_zeros(square_);
+  reshape(rows_, rows.size(), W.cols());
+  for (std::size_t begin = 0; begin < rows.size(); begin += kBatch) {
+    Real* to = rows_.row(begin);
+    for (std::size_t column = 0; column < W.stride(); column += kBlock)
+      for (std::size_t r = begin; r < std::min(begin + kBatch, rows.size()); ++r)
+        for (std::size_t i = column; i < column + kBlock; ++i)
+          *to++ = static_cast<Real>(rows[r][i]);
+  }
+  reshape(parameters_, W.rows(), 3 * W.stride());
+  std::fill_n(parameters_.row(0), parameters_.rows() * parameters_.stride(), Real{0});
+  for (std::size_t k = 0; k < W.rows(); ++k)
+    for (std::size_t i = 0; i < W.stride(); ++i)
+      parameters_.row(k)[value_at(i)] = static_cast<Real>(W.row(k)[i]);
+  norms_.resize(support.ways);
   mean_b_.assign(support.ways, 0.0);
   square_b_.assign(support.ways, 0.0);
+  objective_.resize(support.ways, std::min(kBatch, rows.size()));
 }
 
 template <class Real>
 void LogisticTraining<Real>::step(std::size_t number, std::size_t begin, std::size_t end,
                                   std::span<double> b) {
-  const std::span<const Real* const> rows(row_pointers_.data() + begin, end - begin);
-  const std::span<const std::size_t> labels(labels_.data() + begin, end - begin);
-  objective_.differentiate(rows, labels, weights_.view(), b);
+  const bool is_tied = options_.kind == LogisticKind::voronoi;
+  const std::size_t ways = b.size();
+  const std::size_t blocks = rows_.stride() / kBlock;
+  compute(kernels::Logits<Real>{.ways = ways,
+                                .blocks = blocks,
+                                .rows = rows_.row(begin),
+                                .row_count = end - begin,
+                                .parameters = parameters_.row(0),
+                                .relative = !options_.sigmoid,
+                                .logits = objective_.logits().row(0),
+                                .stride = objective_.logits().stride(),
+                                .norms = is_tied ? norms_.data() : nullptr});
+  if (is_tied)
+    for (std::size_t k = 0; k < ways; ++k) b[k] = -static_cast<double>(norms_[k]) / 4;
+  objective_.differentiate(std::span(labels_).subspan(begin, end - begin), b);
   const kernels::AdamStep adam = adam_of(number);
-  adam_step(Real{})(adam, rows.data(), rows.size(), objective_.residuals(0),
-                    objective_.residual_stride(), objective_.pull().data(), weights_.rows(),
-                    weights_.stride(), weights_.row(0), mean_.row(0), square_.row(0));
-  if (options_.kind == LogisticKind::voronoi) return;
-  for (std::size_t k = 0; k < b.size(); ++k) {
+  compute(kernels::LogisticMove<Real>{.adam = adam,
+                                      .ways = ways,
+                                      .blocks = blocks,
+                                      .rows = rows_.row(begin),
+                                      .row_count = end - begin,
+                                      .residuals = objective_.residuals().row(0),
+                                      .residual_stride = objective_.residuals().stride(),
+                                      .balanced = !options_.sigmoid,
+                                      .pull = objective_.pull().data(),
+                                      .parameters = parameters_.row(0)});
+  if (is_tied) return;
+  for (std::size_t k = 0; k < ways; ++k) {
     const double g = objective_.bias_gradient()[k];
-    mean_b_[k] = adam.keep_mean * mean_b_[k] + (1 - adam.keep_mean) * g;
-    square_b_[k] = adam.keep_square * square_b_[k] + (1 - adam.keep_square) * g * g;
-    b[k] -= adam.rate * mean_b_[k] / (std::sqrt(square_b_[k]) * adam.root_scale + adam.epsilon);
+    mean_b_[k] = adam.keep_mean * mean_b_[k] + g;
+    square_b_[k] = adam.keep_square * square_b_[k] + g * g;
+    b[k] -= mean_b_[k] / (std::sqrt(square_b_[k]) * adam.root_scale + adam.epsilon);
   }
 }
 

@@ -10,47 +10,41 @@
 
 namespace deepvoro {
 
-// Mean cross-entropy of softmax(W.z + b), or softmax(sigmoid(W.z + b)), over some labelled rows.
+// Mean cross-entropy of softmax(W.z + b), or softmax(sigmoid(W.z + b)), over some labelled rows z,
+// given all W.z.
 template <class Real>
 class LogisticObjective {
  public:
   explicit LogisticObjective(const LogisticOptions& options) : options_(options) {}
 
-  // The cross-entropy; for kind voronoi, b is first set to what W ties it to. `rows` are padded
-  // rows.
-  double evaluate(std::span<const Real* const> rows, std::span<const std::size_t> labels,
-                  MatrixView<const Real> W, std::span<double> b);
-  // The gradient alone.
-  void differentiate(std::span<const Real* const> rows, std::span<const std::size_t> labels,
-                     MatrixView<const Real> W, std::span<double> b);
+  // Makes room for so many rows, and zeros beside.
+  void resize(std::size_t ways, std::size_t rows);
+  // logits().row(k)[i] = W_k.z_i, to be filled in for as many rows as there are labels. Without
+  // sigmoids, any number may be added to all logits of a row.
+  [[nodiscard]] Matrix<Real>& logits() { return logits_; }
 
   // The gradient of L, the cross-entropy + weight_decay/2 (|W|^2 + |b|^2), without b where it is
-  // tied: dL/dW_k = sum_i residuals(k)[i] * row_i + pull()[k] * W_k; dL/db_k, where b is
-  // free, is bias_gradient()[k].
-  [[nodiscard]] const Real* residuals(std::size_t k) const { return residuals_.row(k); }
-  [[nodiscard]] std::size_t residual_stride() const { return residuals_.stride(); }
+  // tied: dL/dW_k = sum_i residuals().row(k)[i] * z_i + pull()[k] * W_k; dL/db_k, where b is free,
+  // is bias_gradient()[k].
+  void differentiate(std::span<const std::size_t> labels, std::span<const double> b);
+  [[nodiscard]] const Matrix<Real>& residuals() const { return residuals_; }
   [[nodiscard]] std::span<const Real> pull() const { return pull_; }
   [[nodiscard]] std::span<const double> bias_gradient() const { return bias_gradient_; }
 
  private:
   void to_sigmoids();
-  // Logits, or their sigmoids, in probabilities_.
-  void to_logits(std::span<const Real* const> rows, MatrixView<const Real> W, std::span<double> b);
-  // From probabilities to the parts of the gradient.
-  void to_residuals(std::span<const std::size_t> labels, std::span<const double> b);
+  void differentiate_sigmoids(std::span<const std::size_t> labels, std::span<const double> b);
 
   LogisticOptions options_;
-  Matrix<Real> residuals_;        // [ways x rows]
-  Matrix<double> probabilities_;  // the same
-  Matrix<double> sigmoids_;       // [2 x all of the same], beside their complements
-  std::vector<Real> logits_;
-  std::vector<const Real*> weight_rows_;
+  Matrix<Real> logits_, residuals_;  // [ways x rows]
+  Matrix<double> probabilities_;     // the same
+  Matrix<double> sigmoids_;          // [2 x all of the same], beside their complements
+  std::vector<double> scratch_;
   std::vector<Real> pull_;
   std::vector<double> bias_gradient_;
 };
 
 // b_k = -|W_k|^2/4, with which all weights of the Power diagram of (W, b) are 0.
-void tie_biases(MatrixView<const float> W, std::span<double> b);
 void tie_biases(MatrixView<const double> W, std::span<double> b);
 
 // Adam on a logistic objective, with rows and W held as Real.
@@ -68,10 +62,10 @@ class LogisticTraining {
 
   LogisticOptions options_;
   LogisticObjective<Real> objective_;
-  Matrix<Real> rows_;  // in the order of the batches
-  std::vector<const Real*> row_pointers_;
+  Matrix<Real> rows_;  // of batch after batch, each in blocks of columns
   std::vector<std::size_t> labels_;
-  Matrix<Real> weights_, mean_, square_;  // the running means are those of the gradient
+  Matrix<Real> parameters_;  // W with the running means of its gradient, way after way
+  std::vector<Real> norms_;
   std::vector<double> mean_b_, square_b_;
 };
 

@@ -8,15 +8,60 @@
 // The hot loops of fitting heads; the rules of kernels.hpp hold. All levels give the same bits.
 namespace deepvoro::kernels {
 
-// One step of Adam: values -= rate * mean / (sqrt(square) * root_scale + epsilon), where `mean` and
-// `square` are the running ones of the gradient. The corrections for their zero start are in
-// `rate` and `root_scale`.
+// One step of Adam: mean = keep_mean * mean + gradient; square = keep_square * square + gradient^2;
+// value -= mean / (sqrt(square) * root_scale + epsilon). The rate, what a gradient counts for and
+// the corrections for the zero start are in `root_scale` and `epsilon`.
 struct AdamStep {
   double keep_mean = 0.9;
   double keep_square = 0.999;
-  double rate = 0.01;
   double root_scale = 1;
   double epsilon = 1e-8;
+};
+
+// A step of Adam on the parameters of logistic regression. Columns come in blocks of 16.
+template <class Real>
+struct LogisticMove {
+  AdamStep adam;
+  std::size_t ways = 0;
+  std::size_t blocks = 0;
+  // The gradient of way k is sum_r residuals[k * residual_stride + r] * row r + pull[k] * values.
+  const Real* rows = nullptr;  // [blocks x row_count x 16]
+  std::size_t row_count = 0;
+  const Real* residuals = nullptr;
+  std::size_t residual_stride = 0;
+  bool balanced = false;  // whether the residuals of each row add up to 0
+  const Real* pull = nullptr;
+  Real* parameters = nullptr;  // [ways x blocks x 3 x 16]: values, their means and squares
+};
+
+// logits[k * stride + r] = values of way k . row r, or their difference to those of the last way:
+// the softmax of both is the same.
+template <class Real>
+struct Logits {
+  std::size_t ways = 0;
+  std::size_t blocks = 0;
+  const Real* rows = nullptr;  // [blocks x row_count x 16]
+  std::size_t row_count = 0;
+  const Real* parameters = nullptr;  // as in LogisticMove
+  bool relative = false;
+  Real* logits = nullptr;
+  std::size_t stride = 0;
+  Real* norms = nullptr;  // [ways], the squared norms of the values, where they are wanted
+};
+
+// From logits to what the gradient of the mean cross-entropy of a batch weights its rows with:
+// residuals[k * stride + r] = (softmax_k(logits of r + biases) - 1 if k is the label of r) / count.
+template <class Real>
+struct BatchResiduals {
+  const Real* logits = nullptr;  // [ways x stride]
+  std::size_t ways = 0;
+  std::size_t stride = 0;  // a multiple of 8
+  std::size_t count = 0;   // of rows, at most stride
+  const double* biases = nullptr;
+  const std::size_t* labels = nullptr;
+  Real* residuals = nullptr;  // [ways x stride], 0 from count on
+  double* totals = nullptr;   // [ways], of the residuals
+  double* scratch = nullptr;  // [(ways + 1) x stride]
 };
 
 // momentum = keep * momentum + take * gradient; values -= rate * momentum.
@@ -59,24 +104,15 @@ struct HeadTable {
 
   void (*sample_residuals)(const SampleResiduals& task);
 
-  // out[k] = |row k|^2, to the bit what a dot product of floats gives.
-  void (*squared_norms)(const float* rows, std::size_t stride, std::size_t count,
-                        std::size_t length, float* out);
-
   // to[i] += factor * from[i]
   void (*add_multiple)(double factor, const double* from, std::size_t count, double* to);
 
-  // An Adam step of values[k], means[k], squares[k], each `length` elements, all ways one after the
-  // other. The gradient of values[k] is sum_r weights[k * weight_stride + r] * rows[r]
-  // + pull[k] * values[k].
-  void (*adam_step_float)(const AdamStep& step, const float* const* rows, std::size_t row_count,
-                          const float* weights, std::size_t weight_stride, const float* pull,
-                          std::size_t ways, std::size_t length, float* values, float* means,
-                          float* squares);
-  void (*adam_step_double)(const AdamStep& step, const double* const* rows, std::size_t row_count,
-                           const double* weights, std::size_t weight_stride, const double* pull,
-                           std::size_t ways, std::size_t length, double* values, double* means,
-                           double* squares);
+  void (*logistic_move_float)(const LogisticMove<float>& task);
+  void (*logistic_move_double)(const LogisticMove<double>& task);
+  void (*logits_float)(const Logits<float>& task);
+  void (*logits_double)(const Logits<double>& task);
+  void (*batch_residuals_float)(const BatchResiduals<float>& task);
+  void (*batch_residuals_double)(const BatchResiduals<double>& task);
 
   // A momentum step; the gradient is sum_r weights[r] * rows[r] + pull * values.
   void (*momentum_step)(const MomentumStep& step, const double* const* rows, const double* weights,

@@ -120,102 +120,275 @@ void sample_residuals(const dk::SampleResiduals& task) {
   }
 }
 
-// The tree by which every level joins the partial sums of a dot product of floats.
-inline float joined(const FloatLanes& lanes) {
-  float all[16];
-  lanes.store(all);
-  float eight[8];
-  for (std::size_t i = 0; i < 8; ++i) eight[i] = all[i] + all[i + 8];
-  return ((eight[0] + eight[1]) + (eight[2] + eight[3])) +
-         ((eight[4] + eight[5]) + (eight[6] + eight[7]));
-}
-
-void squared_norms(const float* rows, std::size_t stride, std::size_t count, std::size_t length,
-                   float* out) {
-  in_fives(count, [&]<std::size_t Count>(std::size_t first) {
-    FloatLanes partial[Count];
-    for (FloatLanes& lanes : partial) lanes = FloatLanes::zero();
-    for (std::size_t d = 0; d < length; d += 16)
-      for (std::size_t k = 0; k < Count; ++k) {
-        const FloatLanes x = FloatLanes::load(rows + (first + k) * stride + d);
-        partial[k] = multiply_add(x, x, partial[k]);
-      }
-    for (std::size_t k = 0; k < Count; ++k) out[first + k] = joined(partial[k]);
-  });
-}
-
 // Rounded twice, as wherever the compiler is not told of fused operations.
 void add_multiple(double factor, const double* from, std::size_t count, double* to) {
   for (std::size_t i = 0; i < count; ++i) to[i] += factor * from[i];
 }
 
-// One step of Adam for 16 parameters, given their gradient.
-// No two of the arrays overlap.
-template <class Real>
-[[gnu::always_inline]] inline void adam(const dk::AdamStep& step, const Real* __restrict gradient,
-                                        Real* __restrict values, Real* __restrict mean,
-                                        Real* __restrict square) {
-  const auto keep_mean = static_cast<Real>(step.keep_mean);
-  const auto take_mean = static_cast<Real>(1 - step.keep_mean);
-  const auto keep_square = static_cast<Real>(step.keep_square);
-  const auto take_square = static_cast<Real>(1 - step.keep_square);
-  const auto rate = static_cast<Real>(step.rate);
-  const auto root_scale = static_cast<Real>(step.root_scale);
-  const auto epsilon = static_cast<Real>(step.epsilon);
-  for (std::size_t i = 0; i < 16; ++i) {
-    const Real g = gradient[i];
-    const Real m = fused(keep_mean, mean[i], take_mean * g);
-    const Real v = fused(keep_square, square[i], take_square * g * g);
-    mean[i] = m;
-    square[i] = v;
-    values[i] -= rate * m / fused(root(v), root_scale, epsilon);
-  }
+constexpr std::size_t kBlock = 16;
+// The values of a block, their means and their squares.
+constexpr std::size_t kAdamBlock = 3 * kBlock;
+
+// Numbers of a step of Adam in all lanes.
+template <class LanesOf>
+struct AdamLanes {
+  template <class Real>
+  AdamLanes(const dk::AdamStep& step, Real /*selects*/)
+      : keep_mean(LanesOf::all_of(static_cast<Real>(step.keep_mean))),
+        keep_square(LanesOf::all_of(static_cast<Real>(step.keep_square))),
+        root_scale(LanesOf::all_of(static_cast<Real>(step.root_scale))),
+        epsilon(LanesOf::all_of(static_cast<Real>(step.epsilon))) {}
+  LanesOf keep_mean, keep_square, root_scale, epsilon;
+};
+
+// Moves a block of parameters, given the part of their gradient that comes from the rows.
+template <class Real, class LanesOf>
+[[gnu::always_inline]] inline void adam(const AdamLanes<LanesOf>& step, const LanesOf& of_rows,
+                                        const LanesOf& pull, Real* block) {
+  const LanesOf value = load_lanes(block);
+  const LanesOf gradient = multiply_add(pull, value, of_rows);
+  const LanesOf mean = multiply_add(step.keep_mean, load_lanes(block + kBlock), gradient);
+  const LanesOf square =
+      multiply_add(step.keep_square, load_lanes(block + 2 * kBlock), gradient * gradient);
+  mean.store(block + kBlock);
+  square.store(block + 2 * kBlock);
+  (value - mean / multiply_add(root(square), step.root_scale, step.epsilon)).store(block);
 }
 
-// As many blocks of 16 parameters as share the loading of a weight.
+// As many blocks as share the loading of a residual.
 template <class Real>
 constexpr std::size_t kAdamBlocks = sizeof(Real) == sizeof(float) && kQueryBlock > 2 ? 2 : 1;
 
-template <std::size_t Count, std::size_t Blocks, class Real>
-void adam_block(const dk::AdamStep& step, const Real* const* rows, std::size_t row_count,
-                const Real* weights, std::size_t weight_stride, const Real* pull,
-                std::size_t length, std::size_t d, Real* values, Real* means, Real* squares) {
-  using LanesOf = decltype(load_lanes(values));
-  LanesOf sums[Count][Blocks];
-  for (std::size_t k = 0; k < Count; ++k)
+// GCC keeps the sums in registers only where it has unrolled the loops over them early.
+template <std::size_t Ways, std::size_t Blocks, bool Balanced, class Real, class LanesOf>
+[[gnu::always_inline]] inline void adam_blocks(const dk::LogisticMove<Real>& task,
+                                               const AdamLanes<LanesOf>& step, std::size_t way,
+                                               std::size_t first) {
+  constexpr std::size_t summed = Balanced ? Ways - 1 : Ways;
+  LanesOf sums[Ways][Blocks];
+#pragma GCC unroll 8
+  for (std::size_t k = 0; k < Ways; ++k)
+#pragma GCC unroll 8
     for (std::size_t b = 0; b < Blocks; ++b) sums[k][b] = LanesOf::zero();
-  for (std::size_t r = 0; r < row_count; ++r) {
+  const std::size_t stride = task.residual_stride;
+  const std::size_t block_of_rows = kBlock * task.row_count;
+  const Real* residuals = task.residuals + way * stride;
+  const Real* rows = task.rows + first * block_of_rows;
+  for (std::size_t r = 0; r < task.row_count; ++r, rows += kBlock) {
     LanesOf x[Blocks];
-    for (std::size_t b = 0; b < Blocks; ++b) x[b] = load_lanes(rows[r] + d + 16 * b);
-    for (std::size_t k = 0; k < Count; ++k) {
-      const LanesOf weight = LanesOf::all_of(weights[k * weight_stride + r]);
-      for (std::size_t b = 0; b < Blocks; ++b) sums[k][b] = multiply_add(weight, x[b], sums[k][b]);
+#pragma GCC unroll 8
+    for (std::size_t b = 0; b < Blocks; ++b) x[b] = load_lanes(rows + b * block_of_rows);
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < summed; ++k) {
+      const LanesOf residual = LanesOf::all_of(residuals[k * stride + r]);
+#pragma GCC unroll 8
+      for (std::size_t b = 0; b < Blocks; ++b)
+        sums[k][b] = multiply_add(residual, x[b], sums[k][b]);
     }
   }
-  for (std::size_t k = 0; k < Count; ++k)
-    for (std::size_t b = 0; b < Blocks; ++b) {
-      const std::size_t at = k * length + d + 16 * b;
-      Real gradient[16];
-      multiply_add(LanesOf::all_of(pull[k]), load_lanes(values + at), sums[k][b]).store(gradient);
-      adam(step, gradient, values + at, means + at, squares + at);
+  if constexpr (Balanced)
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < summed; ++k)
+#pragma GCC unroll 8
+      for (std::size_t b = 0; b < Blocks; ++b) sums[summed][b] = sums[summed][b] - sums[k][b];
+  const std::size_t way_stride = task.blocks * kAdamBlock;
+  Real* parameters = task.parameters + way * way_stride + first * kAdamBlock;
+#pragma GCC unroll 8
+  for (std::size_t k = 0; k < Ways; ++k) {
+    const LanesOf pull = LanesOf::all_of(task.pull[way + k]);
+#pragma GCC unroll 8
+    for (std::size_t b = 0; b < Blocks; ++b)
+      adam(step, sums[k][b], pull, parameters + k * way_stride + b * kAdamBlock);
+  }
+}
+
+inline void join_four(const DoubleLanes* lanes, double* out) {
+  for (std::size_t i = 0; i < 4; ++i) out[i] = sum(lanes[i]);
+}
+
+constexpr std::size_t whole_fours(std::size_t count) {
+  return (count + 3) / 4 * 4;
+}
+
+// Dot products whose partial sums are in registers until all are to be joined.
+template <std::size_t Count, class Real>
+struct Joined {
+  template <class LanesOf>
+  [[gnu::always_inline]] explicit Joined(const LanesOf* sums) {
+    LanesOf padded[whole_fours(Count)];
+    for (std::size_t i = 0; i < whole_fours(Count); ++i) padded[i] = sums[i < Count ? i : 0];
+    for (std::size_t i = 0; i < Count; i += 4) join_four(padded + i, value + i);
+  }
+  Real value[whole_fours(Count)];
+};
+
+template <std::size_t Ways, bool Balanced, class Real>
+void move_ways(const dk::LogisticMove<Real>& task, std::size_t way) {
+  const AdamLanes<decltype(load_lanes(task.rows))> step(task.adam, Real{});
+  std::size_t block = 0;
+  for (; block + kAdamBlocks<Real> <= task.blocks; block += kAdamBlocks<Real>)
+    adam_blocks<Ways, kAdamBlocks<Real>, Balanced>(task, step, way, block);
+  for (; block < task.blocks; ++block) adam_blocks<Ways, 1, Balanced>(task, step, way, block);
+}
+
+// Where the residuals of a row add up to 0, so do the parts of the gradients that come from rows,
+// and those of the last way follow from the others.
+template <class Real>
+void logistic_move(const dk::LogisticMove<Real>& task) {
+  const bool last_follows = task.balanced && task.ways <= 5;
+  in_fives(task.ways, [&]<std::size_t Ways>(std::size_t way) {
+    if (last_follows)
+      move_ways<Ways, true>(task, way);
+    else
+      move_ways<Ways, false>(task, way);
+  });
+}
+
+// As many rows as have the partial sums of their logits of 5 ways in registers.
+template <class Real>
+constexpr std::size_t kLogitRows = sizeof(Real) == sizeof(float) && kQueryBlock > 2 ? 5 : 1;
+
+template <std::size_t Ways, std::size_t Rows, bool Relative, class Real>
+void logits_of_rows(const dk::Logits<Real>& task, std::size_t way, std::size_t row) {
+  using LanesOf = decltype(load_lanes(task.rows));
+  LanesOf sums[Ways][Rows];
+#pragma GCC unroll 8
+  for (std::size_t k = 0; k < Ways; ++k)
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < Rows; ++r) sums[k][r] = LanesOf::zero();
+  const std::size_t way_stride = task.blocks * kAdamBlock;
+  const Real* values = task.parameters + way * way_stride;
+  const Real* of_last = task.parameters + (task.ways - 1) * way_stride;
+  const Real* rows = task.rows + kBlock * row;
+  for (std::size_t i = 0; i < task.blocks; ++i) {
+    const LanesOf last = Relative ? load_lanes(of_last + i * kAdamBlock) : LanesOf::zero();
+    LanesOf x[Rows];
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < Rows; ++r) x[r] = load_lanes(rows + kBlock * r);
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < Ways; ++k) {
+      LanesOf value = load_lanes(values + k * way_stride);
+      if constexpr (Relative) value = value - last;
+#pragma GCC unroll 8
+      for (std::size_t r = 0; r < Rows; ++r) sums[k][r] = multiply_add(value, x[r], sums[k][r]);
     }
+    values += kAdamBlock;
+    rows += kBlock * task.row_count;
+  }
+  LanesOf partial[Ways * Rows];
+#pragma GCC unroll 8
+  for (std::size_t k = 0; k < Ways; ++k)
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < Rows; ++r) partial[k * Rows + r] = sums[k][r];
+  const Joined<Ways * Rows, Real> joined(partial);
+  for (std::size_t k = 0; k < Ways; ++k)
+    for (std::size_t r = 0; r < Rows; ++r)
+      task.logits[(way + k) * task.stride + row + r] = joined.value[k * Rows + r];
+}
+
+template <std::size_t Ways, class Real>
+void norms_of_ways(const dk::Logits<Real>& task, std::size_t way) {
+  using LanesOf = decltype(load_lanes(task.rows));
+  LanesOf sums[Ways];
+#pragma GCC unroll 8
+  for (std::size_t k = 0; k < Ways; ++k) sums[k] = LanesOf::zero();
+  const std::size_t way_stride = task.blocks * kAdamBlock;
+  const Real* values = task.parameters + way * way_stride;
+  for (std::size_t i = 0; i < task.blocks; ++i, values += kAdamBlock)
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < Ways; ++k) {
+      const LanesOf value = load_lanes(values + k * way_stride);
+      sums[k] = multiply_add(value, value, sums[k]);
+    }
+  const Joined<Ways, Real> joined(sums);
+  for (std::size_t k = 0; k < Ways; ++k) task.norms[way + k] = joined.value[k];
+}
+
+template <bool Relative, class Real>
+void logits_of_ways(const dk::Logits<Real>& task, std::size_t ways) {
+  in_fives(ways, [&]<std::size_t Ways>(std::size_t way) {
+    if constexpr (kLogitRows<Real> == 5)
+      in_fives(task.row_count, [&]<std::size_t Rows>(std::size_t row) {
+        logits_of_rows<Ways, Rows, Relative>(task, way, row);
+      });
+    else
+      for (std::size_t row = 0; row < task.row_count; ++row)
+        logits_of_rows<Ways, 1, Relative>(task, way, row);
+  });
 }
 
 template <class Real>
-void adam_step(const dk::AdamStep& step, const Real* const* rows, std::size_t row_count,
-               const Real* weights, std::size_t weight_stride, const Real* pull, std::size_t ways,
-               std::size_t length, Real* values, Real* means, Real* squares) {
-  in_fives(ways, [&]<std::size_t Count>(std::size_t first) {
-    const auto block = [&]<std::size_t Blocks>(std::size_t d) {
-      adam_block<Count, Blocks>(step, rows, row_count, weights + first * weight_stride,
-                                weight_stride, pull + first, length, d, values + first * length,
-                                means + first * length, squares + first * length);
-    };
-    std::size_t d = 0;
-    for (; d + 16 * kAdamBlocks<Real> <= length; d += 16 * kAdamBlocks<Real>)
-      block.template operator()<kAdamBlocks<Real>>(d);
-    for (; d < length; d += 16) block.template operator()<1>(d);
-  });
+void logits(const dk::Logits<Real>& task) {
+  if (task.relative) {
+    logits_of_ways<true>(task, task.ways - 1);
+    for (std::size_t r = 0; r < task.row_count; ++r)
+      task.logits[(task.ways - 1) * task.stride + r] = 0;
+  } else {
+    logits_of_ways<false>(task, task.ways);
+  }
+  if (task.norms == nullptr) return;
+  in_fives(task.ways, [&]<std::size_t Ways>(std::size_t way) { norms_of_ways<Ways>(task, way); });
+}
+
+// Rows side by side: the five of one shot of five ways fit, and loops of so many elements become
+// one instruction with AVX-512.
+constexpr std::size_t kTogether = 8;
+
+// One thing after the other for all rows, so that they hide each other's latency. The inner loops
+// are left for the compiler to vectorise, which it does not where it has unrolled them.
+template <class Real>
+void batch_residuals(const dk::BatchResiduals<Real>& task) {
+  const std::size_t ways = task.ways;
+  const std::size_t count = task.count;
+  const std::size_t stride = task.stride;
+  const std::size_t width = (count + kTogether - 1) / kTogether * kTogether;
+  const Real* __restrict logits = task.logits;
+  const double* __restrict biases = task.biases;
+  Real* __restrict residuals = task.residuals;
+  double* __restrict terms = task.scratch;
+  double* __restrict sums = terms + ways * width;
+  double* __restrict totals = task.totals;
+
+  for (std::size_t begin = 0; begin < width; begin += kTogether) {
+    double largest[kTogether];
+#pragma GCC unroll 1
+    for (std::size_t i = 0; i < kTogether; ++i) largest[i] = -HUGE_VAL;
+    for (std::size_t k = 0; k < ways; ++k) {
+      const double bias = biases[k];
+#pragma GCC unroll 1
+      for (std::size_t i = 0; i < kTogether; ++i) {
+        const double x = static_cast<double>(logits[k * stride + begin + i]) + bias;
+        terms[k * width + begin + i] = x;
+        largest[i] = x > largest[i] ? x : largest[i];
+      }
+    }
+    for (std::size_t k = 0; k < ways; ++k)
+#pragma GCC unroll 1
+      for (std::size_t i = 0; i < kTogether; ++i) terms[k * width + begin + i] -= largest[i];
+  }
+
+  for (std::size_t i = 0; i < ways * width; ++i) terms[i] = exponential(terms[i]);
+
+  for (std::size_t i = 0; i < width; ++i) sums[i] = terms[i];
+  for (std::size_t k = 1; k < ways; ++k)
+    for (std::size_t i = 0; i < width; ++i) sums[i] += terms[k * width + i];
+  for (std::size_t i = 0; i < count; ++i) terms[task.labels[i] * width + i] -= sums[i];
+  const double share = 1 / static_cast<double>(count);
+  for (std::size_t i = 0; i < count; ++i) sums[i] = share / sums[i];
+  for (std::size_t i = count; i < width; ++i) sums[i] = 0;
+
+  for (std::size_t k = 0; k < ways; ++k) {
+    double total[kTogether] = {};
+    for (std::size_t begin = 0; begin < width; begin += kTogether)
+#pragma GCC unroll 1
+      for (std::size_t i = 0; i < kTogether; ++i) {
+        const double residual = terms[k * width + begin + i] * sums[begin + i];
+        total[i] += residual;
+        residuals[k * stride + begin + i] = static_cast<Real>(residual);
+      }
+    totals[k] = ((total[0] + total[1]) + (total[2] + total[3])) +
+                ((total[4] + total[5]) + (total[6] + total[7]));
+  }
 }
 
 void momentum_step(const dk::MomentumStep& step, const double* const* rows, const double* weights,
@@ -367,10 +540,13 @@ constexpr dk::HeadTable make_head_table() {
           .row_sums = row_sums,
           .row_squares = row_squares,
           .sample_residuals = sample_residuals,
-          .squared_norms = squared_norms,
           .add_multiple = add_multiple,
-          .adam_step_float = adam_step<float>,
-          .adam_step_double = adam_step<double>,
+          .logistic_move_float = logistic_move<float>,
+          .logistic_move_double = logistic_move<double>,
+          .logits_float = logits<float>,
+          .logits_double = logits<double>,
+          .batch_residuals_float = batch_residuals<float>,
+          .batch_residuals_double = batch_residuals<double>,
           .momentum_step = momentum_step,
           .add_products = add_products,
           .normals = normals};

@@ -62,6 +62,33 @@ inline DoubleLanes operator-(const DoubleLanes& a, const DoubleLanes& b) {
            _mm256_sub_pd(a.part[2], b.part[2]), _mm256_sub_pd(a.part[3], b.part[3])}};
 }
 
+inline FloatLanes operator*(const FloatLanes& a, const FloatLanes& b) {
+  return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)};
+}
+
+inline DoubleLanes operator*(const DoubleLanes& a, const DoubleLanes& b) {
+  return {{_mm256_mul_pd(a.part[0], b.part[0]), _mm256_mul_pd(a.part[1], b.part[1]),
+           _mm256_mul_pd(a.part[2], b.part[2]), _mm256_mul_pd(a.part[3], b.part[3])}};
+}
+
+inline FloatLanes operator/(const FloatLanes& a, const FloatLanes& b) {
+  return {_mm256_div_ps(a.low, b.low), _mm256_div_ps(a.high, b.high)};
+}
+
+inline DoubleLanes operator/(const DoubleLanes& a, const DoubleLanes& b) {
+  return {{_mm256_div_pd(a.part[0], b.part[0]), _mm256_div_pd(a.part[1], b.part[1]),
+           _mm256_div_pd(a.part[2], b.part[2]), _mm256_div_pd(a.part[3], b.part[3])}};
+}
+
+inline FloatLanes root(const FloatLanes& a) {
+  return {_mm256_sqrt_ps(a.low), _mm256_sqrt_ps(a.high)};
+}
+
+inline DoubleLanes root(const DoubleLanes& a) {
+  return {{_mm256_sqrt_pd(a.part[0]), _mm256_sqrt_pd(a.part[1]), _mm256_sqrt_pd(a.part[2]),
+           _mm256_sqrt_pd(a.part[3])}};
+}
+
 inline FloatLanes multiply_add(const FloatLanes& a, const FloatLanes& b, const FloatLanes& c) {
   return {_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
 }

@@ -49,6 +49,30 @@ inline DoubleLanes operator-(const DoubleLanes& a, const DoubleLanes& b) {
   return {_mm512_sub_pd(a.low, b.low), _mm512_sub_pd(a.high, b.high)};
 }
 
+inline FloatLanes operator*(const FloatLanes& a, const FloatLanes& b) {
+  return {_mm512_mul_ps(a.all, b.all)};
+}
+
+inline DoubleLanes operator*(const DoubleLanes& a, const DoubleLanes& b) {
+  return {_mm512_mul_pd(a.low, b.low), _mm512_mul_pd(a.high, b.high)};
+}
+
+inline FloatLanes operator/(const FloatLanes& a, const FloatLanes& b) {
+  return {_mm512_div_ps(a.all, b.all)};
+}
+
+inline DoubleLanes operator/(const DoubleLanes& a, const DoubleLanes& b) {
+  return {_mm512_div_pd(a.low, b.low), _mm512_div_pd(a.high, b.high)};
+}
+
+inline FloatLanes root(const FloatLanes& a) {
+  return {_mm512_sqrt_ps(a.all)};
+}
+
+inline DoubleLanes root(const DoubleLanes& a) {
+  return {_mm512_sqrt_pd(a.low), _mm512_sqrt_pd(a.high)};
+}
+
 inline FloatLanes multiply_add(const FloatLanes& a, const FloatLanes& b, const FloatLanes& c) {
   return {_mm512_fmadd_ps(a.all, b.all, c.all)};
 }

@@ -47,6 +47,32 @@ Lanes<T> operator-(const Lanes<T>& a, const Lanes<T>& b) {
   return result;
 }
 
+template <class T>
+Lanes<T> operator*(const Lanes<T>& a, const Lanes<T>& b) {
+  Lanes<T> result;
+  for (std::size_t i = 0; i < 16; ++i) result.value[i] = a.value[i] * b.value[i];
+  return result;
+}
+
+template <class T>
+Lanes<T> operator/(const Lanes<T>& a, const Lanes<T>& b) {
+  Lanes<T> result;
+  for (std::size_t i = 0; i < 16; ++i) result.value[i] = a.value[i] / b.value[i];
+  return result;
+}
+
+inline FloatLanes root(const FloatLanes& a) {
+  FloatLanes result;
+  for (std::size_t i = 0; i < 16; ++i) result.value[i] = sqrtf(a.value[i]);
+  return result;
+}
+
+inline DoubleLanes root(const DoubleLanes& a) {
+  DoubleLanes result;
+  for (std::size_t i = 0; i < 16; ++i) result.value[i] = sqrt(a.value[i]);
+  return result;
+}
+
 inline FloatLanes multiply_add(const FloatLanes& a, const FloatLanes& b, const FloatLanes& c) {
   FloatLanes result;
   for (std::size_t i = 0; i < 16; ++i) result.value[i] = fmaf(a.value[i], b.value[i], c.value[i]);

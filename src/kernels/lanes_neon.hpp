@@ -68,6 +68,42 @@ inline DoubleLanes operator-(const DoubleLanes& a, const DoubleLanes& b) {
   return result;
 }
 
+inline FloatLanes operator*(const FloatLanes& a, const FloatLanes& b) {
+  FloatLanes result;
+  for (std::size_t i = 0; i < 4; ++i) result.part[i] = vmulq_f32(a.part[i], b.part[i]);
+  return result;
+}
+
+inline DoubleLanes operator*(const DoubleLanes& a, const DoubleLanes& b) {
+  DoubleLanes result;
+  for (std::size_t i = 0; i < 8; ++i) result.part[i] = vmulq_f64(a.part[i], b.part[i]);
+  return result;
+}
+
+inline FloatLanes operator/(const FloatLanes& a, const FloatLanes& b) {
+  FloatLanes result;
+  for (std::size_t i = 0; i < 4; ++i) result.part[i] = vdivq_f32(a.part[i], b.part[i]);
+  return result;
+}
+
+inline DoubleLanes operator/(const DoubleLanes& a, const DoubleLanes& b) {
+  DoubleLanes result;
+  for (std::size_t i = 0; i < 8; ++i) result.part[i] = vdivq_f64(a.part[i], b.part[i]);
+  return result;
+}
+
+inline FloatLanes root(const FloatLanes& a) {
+  FloatLanes result;
+  for (std::size_t i = 0; i < 4; ++i) result.part[i] = vsqrtq_f32(a.part[i]);
+  return result;
+}
+
+inline DoubleLanes root(const DoubleLanes& a) {
+  DoubleLanes result;
+  for (std::size_t i = 0; i < 8; ++i) result.part[i] = vsqrtq_f64(a.part[i]);
+  return result;
+}
+
 inline FloatLanes multiply_add(const FloatLanes& a, const FloatLanes& b, const FloatLanes& c) {
   FloatLanes result;
   for (std::size_t i = 0; i < 4; ++i) result.part[i] = vfmaq_f32(c.part[i], a.part[i], b.part[i]);
@@ -125,7 +161,11 @@ inline float join(const float32x4_t* parts) {
 
 // The sums of four dot products.
 inline void join_four(const FloatLanes* sums, float* out) {
-  for (std::size_t i = 0; i < 4; ++i) out[i] = join(sums[i].part);
+  float32x4_t pairs[4];
+  for (std::size_t i = 0; i < 4; ++i)
+    pairs[i] = vpaddq_f32(vaddq_f32(sums[i].part[0], sums[i].part[2]),
+                          vaddq_f32(sums[i].part[1], sums[i].part[3]));
+  vst1q_f32(out, vpaddq_f32(vpaddq_f32(pairs[0], pairs[1]), vpaddq_f32(pairs[2], pairs[3])));
 }
 
 constexpr std::size_t kRegisterBytes = 16;

@@ -83,35 +83,234 @@ TEST_P(HeadKernelTest, SoftmaxAgreesWithAPlainLoopAndSurvivesLargeLogits) {
   }
 }
 
-TEST_P(HeadKernelTest, AdamStepAgreesWithAPlainLoop) {
-  constexpr std::size_t dim = 21;
-  for (std::size_t ways = 1; ways <= 7; ++ways) {
-    const Matrix<double> rows = random_points(3, dim, 4);
-    const Matrix<double> weights = random_points(ways, 3, 5);
-    const Matrix<double> pull = random_points(1, ways, 6);
-    Matrix<double> values = random_points(ways, dim, 7);
-    Matrix<double> means = random_points(ways, dim, 8);
-    Matrix<double> squares(ways, dim);
-    for (std::size_t i = 0; i < ways * squares.stride(); ++i) squares.row(0)[i] = 0.3;
-    const std::vector<double> old_values = all_of(values);
-    const std::vector<double> old_means = all_of(means);
-    const AdamStep step{.rate = 0.05, .root_scale = 1.7};
-    const double* pointers[] = {rows.row(0), rows.row(1), rows.row(2)};
-    kernels_->adam_step_double(step, pointers, 3, weights.row(0), weights.stride(), pull.row(0),
-                               ways, values.stride(), values.row(0), means.row(0), squares.row(0));
-    for (std::size_t k = 0; k < ways; ++k)
-      for (std::size_t i = 0; i < dim; ++i) {
-        const std::size_t at = k * values.stride() + i;
-        double gradient = pull.row(0)[k] * old_values[at];
-        for (std::size_t r = 0; r < 3; ++r) gradient += weights.row(k)[r] * rows.row(r)[i];
-        const double mean = 0.9 * old_means[at] + 0.1 * gradient;
-        const double square = 0.999 * 0.3 + 0.001 * gradient * gradient;
-        EXPECT_NEAR(means.row(k)[i], mean, 1e-13);
-        EXPECT_NEAR(squares.row(k)[i], square, 1e-13);
-        EXPECT_NEAR(values.row(k)[i],
-                    old_values[at] - 0.05 * mean / (std::sqrt(square) * 1.7 + 1e-8), 1e-13);
-      }
+void run(const HeadTable& kernels, const LogisticMove<float>& task) {
+  kernels.logistic_move_float(task);
+}
+void run(const HeadTable& kernels, const LogisticMove<double>& task) {
+  kernels.logistic_move_double(task);
+}
+void run(const HeadTable& kernels, const Logits<float>& task) {
+  kernels.logits_float(task);
+}
+void run(const HeadTable& kernels, const Logits<double>& task) {
+  kernels.logits_double(task);
+}
+void run(const HeadTable& kernels, const BatchResiduals<float>& task) {
+  kernels.batch_residuals_float(task);
+}
+void run(const HeadTable& kernels, const BatchResiduals<double>& task) {
+  kernels.batch_residuals_double(task);
+}
+
+// Rows and parameters in the blocks that the kernels of logistic regression take, made from a seed.
+template <class Real>
+struct LogisticData {
+  LogisticData(std::size_t way_count, std::size_t count, std::size_t length, std::uint32_t seed)
+      : ways(way_count),
+        row_count(count),
+        dim(length),
+        blocks(padded(dim) / 16),
+        rows(row_count * padded(dim)),
+        parameters(ways * 3 * padded(dim)) {
+    const Matrix<double> of_rows = random_points(row_count, dim, seed);
+    const Matrix<double> of_ways = random_points(3 * ways, dim, seed + 1);
+    for (std::size_t i = 0; i < dim; ++i) {
+      for (std::size_t r = 0; r < row_count; ++r) row(r, i) = static_cast<Real>(of_rows.row(r)[i]);
+      for (std::size_t k = 0; k < ways; ++k)
+        for (std::size_t part = 0; part < 3; ++part)
+          at(k, part, i) = static_cast<Real>(part == 2 ? std::abs(of_ways.row(3 * k + part)[i])
+                                                       : of_ways.row(3 * k + part)[i]);
+    }
   }
+  Real& row(std::size_t r, std::size_t i) { return rows[(i / 16 * row_count + r) * 16 + i % 16]; }
+  // Part 0: the value, 1: its mean, 2: its square.
+  Real& at(std::size_t k, std::size_t part, std::size_t i) {
+    return parameters[((k * blocks + i / 16) * 3 + part) * 16 + i % 16];
+  }
+  double wide(std::size_t k, std::size_t part, std::size_t i) {
+    return static_cast<double>(at(k, part, i));
+  }
+  double dot(std::size_t k, std::size_t r) {
+    double sum = 0;
+    for (std::size_t i = 0; i < dim; ++i) sum += wide(k, 0, i) * static_cast<double>(row(r, i));
+    return sum;
+  }
+
+  std::size_t ways, row_count, dim, blocks;
+  std::vector<Real> rows, parameters;
+};
+
+// One matrix of residuals [ways x 16], whose columns add up to 0 where they are to be balanced.
+template <class Real>
+std::vector<Real> residuals_of(std::size_t ways, bool balanced) {
+  const Matrix<double> random = random_points(ways, 16, 9);
+  std::vector<Real> residuals(ways * 16);
+  for (std::size_t r = 0; r < 16; ++r) {
+    Real rest = 0;
+    for (std::size_t k = 0; k < ways; ++k) {
+      residuals[k * 16 + r] =
+          balanced && k + 1 == ways ? rest : static_cast<Real>(random.row(k)[r]);
+      rest -= residuals[k * 16 + r];
+    }
+  }
+  return residuals;
+}
+
+constexpr std::size_t kLogisticDims[] = {1, 15, 16, 17, 33, 64, 100};
+
+template <class Real>
+void expect_plain_moves(const HeadTable& kernels, double tolerance) {
+  for (std::size_t ways = 1; ways <= 7; ++ways)
+    for (const std::size_t dim : kLogisticDims)
+      for (const std::size_t rows : {1U, 2U, 5U, 9U})
+        for (const bool balanced : {false, true}) {
+          LogisticData<Real> data(ways, rows, dim, 4);
+          LogisticData<Real> before = data;
+          const std::vector<Real> residuals = residuals_of<Real>(ways, balanced);
+          const std::vector<Real> pull{Real(0.5), Real(-0.25), 0, 1, Real(0.1), 2, Real(-1)};
+          const AdamStep step{.root_scale = 1.7, .epsilon = 1e-3};
+          run(kernels, LogisticMove<Real>{.adam = step,
+                                          .ways = ways,
+                                          .blocks = data.blocks,
+                                          .rows = data.rows.data(),
+                                          .row_count = rows,
+                                          .residuals = residuals.data(),
+                                          .residual_stride = 16,
+                                          .balanced = balanced,
+                                          .pull = pull.data(),
+                                          .parameters = data.parameters.data()});
+          for (std::size_t k = 0; k < ways; ++k)
+            for (std::size_t i = 0; i < dim; ++i) {
+              double gradient = static_cast<double>(pull[k]) * before.wide(k, 0, i);
+              for (std::size_t r = 0; r < rows; ++r)
+                gradient += static_cast<double>(residuals[k * 16 + r]) *
+                            static_cast<double>(data.row(r, i));
+              const double mean = 0.9 * before.wide(k, 1, i) + gradient;
+              const double square = 0.999 * before.wide(k, 2, i) + gradient * gradient;
+              const double value = before.wide(k, 0, i) - mean / (std::sqrt(square) * 1.7 + 1e-3);
+              const double size = 1 + square;
+              ASSERT_NEAR(data.wide(k, 1, i), mean, tolerance * size);
+              ASSERT_NEAR(data.wide(k, 2, i), square, tolerance * size);
+              // A gradient near 0 beside a small square makes much of its rounding.
+              ASSERT_NEAR(data.wide(k, 0, i), value,
+                          tolerance * size * (1 + 1 / std::sqrt(square)));
+            }
+        }
+}
+
+TEST_P(HeadKernelTest, LogisticMoveAgreesWithAPlainLoop) {
+  expect_plain_moves<double>(*kernels_, 1e-13);
+  expect_plain_moves<float>(*kernels_, 1e-5);
+}
+
+TEST_P(HeadKernelTest, ParametersWithoutAGradientStay) {
+  LogisticData<float> data(3, 2, 20, 4);
+  for (float& row : data.rows) row = 0;
+  for (std::size_t k = 0; k < 3; ++k)
+    for (std::size_t i = 0; i < 20; ++i) data.at(k, 1, i) = data.at(k, 2, i) = 0;
+  const std::vector<float> before = data.parameters;
+  const std::vector<float> residuals = residuals_of<float>(3, true);
+  const float pull[3] = {};
+  run(*kernels_, LogisticMove<float>{.ways = 3,
+                                     .blocks = data.blocks,
+                                     .rows = data.rows.data(),
+                                     .row_count = 2,
+                                     .residuals = residuals.data(),
+                                     .residual_stride = 16,
+                                     .balanced = true,
+                                     .pull = pull,
+                                     .parameters = data.parameters.data()});
+  EXPECT_EQ(data.parameters, before);
+}
+
+template <class Real>
+void expect_plain_logits(const HeadTable& kernels, double tolerance) {
+  for (std::size_t ways = 1; ways <= 7; ++ways)
+    for (const std::size_t dim : kLogisticDims)
+      for (std::size_t rows = 1; rows <= 11; ++rows)
+        for (const bool relative : {false, true}) {
+          LogisticData<Real> data(ways, rows, dim, 6);
+          std::vector<Real> logits(ways * 16, Real(7));
+          std::vector<Real> norms(ways);
+          run(kernels, Logits<Real>{.ways = ways,
+                                    .blocks = data.blocks,
+                                    .rows = data.rows.data(),
+                                    .row_count = rows,
+                                    .parameters = data.parameters.data(),
+                                    .relative = relative,
+                                    .logits = logits.data(),
+                                    .stride = 16,
+                                    .norms = rows % 2 == 0 ? norms.data() : nullptr});
+          for (std::size_t k = 0; k < ways; ++k) {
+            for (std::size_t r = 0; r < rows; ++r)
+              ASSERT_NEAR(static_cast<double>(logits[k * 16 + r]),
+                          data.dot(k, r) - (relative ? data.dot(ways - 1, r) : 0),
+                          tolerance * static_cast<double>(dim));
+            for (std::size_t r = rows; r < 16; ++r) ASSERT_EQ(logits[k * 16 + r], Real(7));
+            double norm = 0;
+            for (std::size_t i = 0; i < dim; ++i) norm += data.wide(k, 0, i) * data.wide(k, 0, i);
+            ASSERT_NEAR(static_cast<double>(norms[k]), rows % 2 == 0 ? norm : 0,
+                        tolerance * static_cast<double>(dim));
+          }
+        }
+}
+
+TEST_P(HeadKernelTest, LogitsAgreeWithAPlainLoop) {
+  expect_plain_logits<double>(*kernels_, 1e-14);
+  expect_plain_logits<float>(*kernels_, 3e-6);
+}
+
+template <class Real>
+void expect_plain_residuals(const HeadTable& kernels, double tolerance) {
+  for (std::size_t ways = 1; ways <= 7; ++ways)
+    for (const std::size_t count : {1U, 5U, 7U, 8U, 9U, 16U, 17U, 25U, 64U}) {
+      const std::size_t stride = padded(count);
+      Matrix<double> random = random_points(ways, count, 3);
+      random.row(0)[0] += 900;
+      std::vector<Real> logits(ways * stride);
+      std::vector<double> biases(ways);
+      std::vector<std::size_t> labels(count);
+      for (std::size_t k = 0; k < ways; ++k) {
+        biases[k] = 0.3 * static_cast<double>(k);
+        for (std::size_t r = 0; r < count; ++r)
+          logits[k * stride + r] = static_cast<Real>(random.row(k)[r]);
+      }
+      for (std::size_t r = 0; r < count; ++r) labels[r] = (r * r + 1) % ways;
+      std::vector<Real> residuals(ways * stride, Real(7));
+      std::vector<double> totals(ways);
+      std::vector<double> scratch((ways + 1) * stride);
+      run(kernels, BatchResiduals<Real>{.logits = logits.data(),
+                                        .ways = ways,
+                                        .stride = stride,
+                                        .count = count,
+                                        .biases = biases.data(),
+                                        .labels = labels.data(),
+                                        .residuals = residuals.data(),
+                                        .totals = totals.data(),
+                                        .scratch = scratch.data()});
+      std::vector<long double> expected_totals(ways);
+      for (std::size_t r = 0; r < count; ++r) {
+        const auto exponential = [&](std::size_t k) {
+          return std::exp(static_cast<long double>(logits[k * stride + r]) + biases[k]);
+        };
+        long double sum = 0;
+        for (std::size_t k = 0; k < ways; ++k) sum += exponential(k);
+        for (std::size_t k = 0; k < ways; ++k) {
+          const long double expected =
+              (exponential(k) / sum - (labels[r] == k ? 1 : 0)) / static_cast<long double>(count);
+          ASSERT_NEAR(static_cast<double>(residuals[k * stride + r]), static_cast<double>(expected),
+                      tolerance);
+          expected_totals[k] += expected;
+        }
+      }
+      for (std::size_t k = 0; k < ways; ++k)
+        ASSERT_NEAR(totals[k], static_cast<double>(expected_totals[k]), 1e-14);
+    }
+}
+
+TEST_P(HeadKernelTest, BatchResidualsAgreeWithAPlainLoopAndSurviveLargeLogits) {
+  expect_plain_residuals<double>(*kernels_, 1e-15);
+  expect_plain_residuals<float>(*kernels_, 1e-7);
 }
 
 TEST_P(HeadKernelTest, MomentumStepAgreesWithAPlainLoop) {
@@ -192,6 +391,57 @@ TEST_P(HeadKernelTest, NormalsOfABlockDependOnKeyAndNumberAlone) {
   EXPECT_NE(last, other_key);
 }
 
+// Some steps of logistic regression, whose every logit and parameter goes to `out`.
+template <class Real>
+void add_logistic_steps(const HeadTable& kernels, std::vector<double>& out) {
+  for (const std::size_t ways : {2U, 5U, 7U})
+    for (const std::size_t rows : {1U, 5U, 7U, 13U})
+      for (const bool short_cut : {false, true}) {
+        LogisticData<Real> data(ways, rows, 150, 4);
+        std::vector<Real> logits(ways * 16);
+        std::vector<Real> residuals(ways * 16);
+        std::vector<Real> norms(ways);
+        std::vector<double> biases(ways, 0.1);
+        std::vector<double> totals(ways);
+        std::vector<double> scratch((ways + 1) * 16);
+        std::vector<std::size_t> labels(rows);
+        for (std::size_t r = 0; r < rows; ++r) labels[r] = r % ways;
+        for (int step = 0; step < 3; ++step) {
+          run(kernels, Logits<Real>{.ways = ways,
+                                    .blocks = data.blocks,
+                                    .rows = data.rows.data(),
+                                    .row_count = rows,
+                                    .parameters = data.parameters.data(),
+                                    .relative = short_cut,
+                                    .logits = logits.data(),
+                                    .stride = 16,
+                                    .norms = norms.data()});
+          run(kernels, BatchResiduals<Real>{.logits = logits.data(),
+                                            .ways = ways,
+                                            .stride = 16,
+                                            .count = rows,
+                                            .biases = biases.data(),
+                                            .labels = labels.data(),
+                                            .residuals = residuals.data(),
+                                            .totals = totals.data(),
+                                            .scratch = scratch.data()});
+          run(kernels, LogisticMove<Real>{.adam = {.root_scale = 3, .epsilon = 1e-5},
+                                          .ways = ways,
+                                          .blocks = data.blocks,
+                                          .rows = data.rows.data(),
+                                          .row_count = rows,
+                                          .residuals = residuals.data(),
+                                          .residual_stride = 16,
+                                          .balanced = short_cut,
+                                          .pull = norms.data(),
+                                          .parameters = data.parameters.data()});
+          out.insert(out.end(), logits.begin(), logits.end());
+          out.insert(out.end(), totals.begin(), totals.end());
+        }
+        out.insert(out.end(), data.parameters.begin(), data.parameters.end());
+      }
+}
+
 // Runs every kernel on the same numbers; the bits must be those of the generic level.
 std::vector<double> everything(const HeadTable& kernels) {
   std::vector<double> out;
@@ -208,22 +458,13 @@ std::vector<double> everything(const HeadTable& kernels) {
   const double* pointers[] = {rows.row(0), rows.row(1), rows.row(2)};
   Matrix<double> values = random_points(7, 100, 3);
   Matrix<double> means(7, 100);
-  Matrix<double> squares(7, 100);
-  kernels.adam_step_double({}, pointers, 3, rows.row(3), 5, rows.row(4), 7, values.stride(),
-                           values.row(0), means.row(0), squares.row(0));
   kernels.momentum_step({}, pointers, rows.row(5), 3, 0.3, rows.stride(), values.row(1),
                         means.row(1));
   const std::vector<double> moved = all_of(values);
   out.insert(out.end(), moved.begin(), moved.end());
+  add_logistic_steps<float>(kernels, out);
+  add_logistic_steps<double>(kernels, out);
   const Matrix<float> short_rows = rounded(rows);
-  const float* short_pointers[] = {short_rows.row(0), short_rows.row(1), short_rows.row(2)};
-  Matrix<float> short_values = rounded(random_points(7, 100, 3));
-  Matrix<float> short_means(7, 100);
-  Matrix<float> short_squares(7, 100);
-  kernels.adam_step_float({}, short_pointers, 3, short_rows.row(3), 5, short_rows.row(4), 7,
-                          short_values.stride(), short_values.row(0), short_means.row(0),
-                          short_squares.row(0));
-  out.insert(out.end(), short_values.row(0), short_values.row(0) + 7 * short_values.stride());
   Matrix<float> products(7, 100);
   kernels.add_products(short_rows.row(0), 9, 7, short_rows.row(0), 7, short_rows.stride(),
                        short_rows.stride(), products.row(0), products.stride());
@@ -246,10 +487,6 @@ std::vector<double> everything(const HeadTable& kernels) {
   const std::vector<double> sums = all_of(of_samples);
   out.insert(out.end(), sums.begin(), sums.end());
   out.insert(out.end(), residuals.row(0), residuals.row(0) + 7 * residuals.stride());
-  std::vector<float> norms(7);
-  kernels.squared_norms(short_rows.row(0), short_rows.stride(), 7, short_rows.stride(),
-                        norms.data());
-  out.insert(out.end(), norms.begin(), norms.end());
   std::vector<float> normals(5 * kNormalsPerBlock);
   kernels.normals(3, 1, 5, normals.data());
   out.insert(out.end(), normals.begin(), normals.end());

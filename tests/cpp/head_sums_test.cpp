@@ -54,19 +54,6 @@ TEST_P(HeadSumsTest, SumsOfRowsAreThoseOfALoopToTheBit) {
   }
 }
 
-TEST_P(HeadSumsTest, SquaredNormsHaveTheBitsOfDotProducts) {
-  for (std::size_t count = 1; count <= 11; ++count) {
-    const Matrix<float> rows = in_float(random_points(count, 100, 12));
-    std::vector<float> norms(count);
-    kernels_->squared_norms(rows.row(0), rows.stride(), count, rows.stride(), norms.data());
-    for (std::size_t k = 0; k < count; ++k) {
-      float expected = 0;
-      add_squared_norm(*table(GetParam()), rows.row(k), rows.stride(), &expected);
-      EXPECT_EQ(norms[k], expected);
-    }
-  }
-}
-
 TEST_P(HeadSumsTest, ResidualsOfSamplesAreProbabilitiesLessTheLabel) {
   constexpr std::size_t count = 37;
   for (std::size_t ways = 1; ways <= 7; ++ways) {

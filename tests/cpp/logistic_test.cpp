@@ -23,28 +23,53 @@ using test::random_points;
 using test::unit_rows;
 
 struct LogisticTask {
-  LogisticTask(std::size_t ways, std::size_t count, std::size_t dim)
-      : rows(random_points(count, dim, 1)), W(random_points(ways, dim, 2)), b(ways) {
-    for (std::size_t i = 0; i < count; ++i) {
-      pointers.push_back(rows.row(i));
-      labels.push_back(i % ways);
-    }
+  LogisticTask(std::size_t ways, std::size_t count, std::size_t dim, const LogisticOptions& of_head)
+      : options(of_head),
+        objective(of_head),
+        rows(random_points(count, dim, 1)),
+        W(random_points(ways, dim, 2)),
+        b(ways) {
+    for (std::size_t i = 0; i < count; ++i) labels.push_back(i % ways);
     for (std::size_t k = 0; k < ways; ++k) b[k] = 0.1 * static_cast<double>(k);
+    objective.resize(ways, count);
   }
-  double loss(const LogisticOptions& options) {
-    const double cross_entropy =
-        LogisticObjective<double>(options).evaluate(pointers, labels, W.view(), b);
-    double squares = 0;
+  void fill_in_logits() {
     for (std::size_t k = 0; k < W.rows(); ++k) {
-      for (std::size_t d = 0; d < W.cols(); ++d) squares += W.row(k)[d] * W.row(k)[d];
-      if (options.kind == LogisticKind::power) squares += b[k] * b[k];
+      const double* of_way = W.row(k);
+      for (std::size_t i = 0; i < labels.size(); ++i)
+        objective.logits().row(k)[i] =
+            std::inner_product(of_way, of_way + W.cols(), rows.row(i), 0.0);
+      if (options.kind == LogisticKind::voronoi)
+        b[k] = -std::inner_product(of_way, of_way + W.cols(), of_way, 0.0) / 4;
     }
-    return cross_entropy + options.weight_decay / 2 * squares;
+  }
+  // In plain sums, from the logits.
+  double loss() {
+    fill_in_logits();
+    double loss = 0;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      double sum = 0;
+      double of_label = 0;
+      for (std::size_t k = 0; k < W.rows(); ++k) {
+        const double logit = objective.logits().row(k)[i] + b[k];
+        const double term = std::exp(options.sigmoid ? 1 / (1 + std::exp(-logit)) : logit);
+        sum += term;
+        if (k == labels[i]) of_label = term;
+      }
+      loss -= std::log(of_label / sum) / static_cast<double>(labels.size());
+    }
+    for (std::size_t k = 0; k < W.rows(); ++k) {
+      for (std::size_t d = 0; d < W.cols(); ++d)
+        loss += options.weight_decay / 2 * W.row(k)[d] * W.row(k)[d];
+      if (options.kind == LogisticKind::power) loss += options.weight_decay / 2 * b[k] * b[k];
+    }
+    return loss;
   }
 
+  LogisticOptions options;
+  LogisticObjective<double> objective;
   Matrix<double> rows, W;
   std::vector<double> b;
-  std::vector<const double*> pointers;
   std::vector<std::size_t> labels;
 };
 
@@ -75,30 +100,30 @@ INSTANTIATE_TEST_SUITE_P(Options, LogisticTest, ::testing::ValuesIn(all_options(
 
 TEST_P(LogisticTest, GradientIsThatOfTheLoss) {
   constexpr double step = 1e-5;
-  LogisticTask task(3, 7, 5);
-  LogisticObjective<double> objective(GetParam());
-  objective.evaluate(task.pointers, task.labels, task.W.view(), task.b);
+  LogisticTask task(3, 7, 5, GetParam());
+  task.fill_in_logits();
+  task.objective.differentiate(task.labels, task.b);
   for (std::size_t k = 0; k < 3; ++k) {
     for (std::size_t d = 0; d < 5; ++d) {
-      double gradient = objective.pull()[k] * task.W.row(k)[d];
+      double gradient = task.objective.pull()[k] * task.W.row(k)[d];
       for (std::size_t i = 0; i < 7; ++i)
-        gradient += objective.residuals(k)[i] * task.rows.row(i)[d];
+        gradient += task.objective.residuals().row(k)[i] * task.rows.row(i)[d];
       const double middle = task.W.row(k)[d];
       task.W.row(k)[d] = middle + step;
-      const double above = task.loss(GetParam());
+      const double above = task.loss();
       task.W.row(k)[d] = middle - step;
-      const double below = task.loss(GetParam());
+      const double below = task.loss();
       task.W.row(k)[d] = middle;
       EXPECT_NEAR(gradient, (above - below) / (2 * step), 1e-8) << "W[" << k << "][" << d << "]";
     }
     if (GetParam().kind == LogisticKind::voronoi) continue;
     const double middle = task.b[k];
     task.b[k] = middle + step;
-    const double above = task.loss(GetParam());
+    const double above = task.loss();
     task.b[k] = middle - step;
-    const double below = task.loss(GetParam());
+    const double below = task.loss();
     task.b[k] = middle;
-    EXPECT_NEAR(objective.bias_gradient()[k], (above - below) / (2 * step), 1e-8) << "b[" << k;
+    EXPECT_NEAR(task.objective.bias_gradient()[k], (above - below) / (2 * step), 1e-8) << "b[" << k;
   }
 }
 
