@@ -35,6 +35,9 @@ bool needs_base(const HeadConfiguration& configuration) {
                                                 configuration.normalisation == Normalisation::cl2n);
 }
 
+// Queries lie anywhere in memory; one is scored in about the time in which a few others arrive.
+constexpr std::size_t kRowsAhead = 2;
+
 // One thread's head and the rows of the episode it is fitted on.
 template <Head H>
 struct Worker {
@@ -69,6 +72,7 @@ std::vector<double> evaluate_with(const EpisodeSetting& setting, const EpisodeLi
                      .shots = shape.shots,
                      .stream = static_cast<std::uint32_t>(episodes.number(e))});
     for (std::size_t q = 0; q < episode.query.size(); ++q) {
+      if (q + kRowsAhead < episode.query.size()) rows.fetch_ahead(episode.query[q + kRowsAhead]);
       worker.head.influence(rows.row(episode.query[q], worker.query.row(0)),
                             std::span(worker.scores).subspan(q * shape.ways, shape.ways));
     }

@@ -74,6 +74,13 @@ const double* PreparedView::row(std::size_t index, double* scratch) const {
   return scratch;
 }
 
+void PreparedView::fetch_ahead(std::size_t index) const {
+  if (kept_.rows() == 0) return;
+  constexpr std::size_t line = 64 / sizeof(double);
+  const double* row = kept_.row(index);
+  for (std::size_t i = 0; i < kept_.stride(); i += line) __builtin_prefetch(row + i);
+}
+
 void PreparedView::prepare(std::size_t index, double* out) const {
   const std::byte* elements = view_.run(index, 0).data;
   widen(view_.element(), elements, dim(), out);

@@ -51,6 +51,8 @@ class PreparedView {
 
   // A prepared row of padded(dim) elements, which may lie in `scratch`, of as many elements.
   [[nodiscard]] const double* row(std::size_t index, double* scratch) const;
+  // Starts to bring a kept row into the cache.
+  void fetch_ahead(std::size_t index) const;
   void gather(std::span<const std::uint32_t> rows, Matrix<double>& out) const;
 
  private:

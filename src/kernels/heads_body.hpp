@@ -157,7 +157,7 @@ template <class Real, class LanesOf>
 
 // As many blocks as share the loading of a residual.
 template <class Real>
-constexpr std::size_t kAdamBlocks = sizeof(Real) == sizeof(float) && kQueryBlock > 2 ? 2 : 1;
+constexpr std::size_t kAdamBlocks = sizeof(Real) == sizeof(float) && kQueryBlock > 2 ? 3 : 1;
 
 // GCC keeps the sums in registers only where it has unrolled the loops over them early.
 template <std::size_t Ways, std::size_t Blocks, bool Balanced, class Real, class LanesOf>
@@ -286,21 +286,32 @@ void logits_of_rows(const dk::Logits<Real>& task, std::size_t way, std::size_t r
       task.logits[(way + k) * task.stride + row + r] = joined.value[k * Rows + r];
 }
 
+// Every other block is added to other sums: there would be too few to hide an addition's latency.
 template <std::size_t Ways, class Real>
 void norms_of_ways(const dk::Logits<Real>& task, std::size_t way) {
   using LanesOf = decltype(load_lanes(task.rows));
-  LanesOf sums[Ways];
+  LanesOf even[Ways];
+  LanesOf odd[Ways];
 #pragma GCC unroll 8
-  for (std::size_t k = 0; k < Ways; ++k) sums[k] = LanesOf::zero();
+  for (std::size_t k = 0; k < Ways; ++k) even[k] = odd[k] = LanesOf::zero();
   const std::size_t way_stride = task.blocks * kAdamBlock;
   const Real* values = task.parameters + way * way_stride;
-  for (std::size_t i = 0; i < task.blocks; ++i, values += kAdamBlock)
+  const auto add = [&](std::size_t block, LanesOf* sums) {
 #pragma GCC unroll 8
     for (std::size_t k = 0; k < Ways; ++k) {
-      const LanesOf value = load_lanes(values + k * way_stride);
+      const LanesOf value = load_lanes(values + k * way_stride + block * kAdamBlock);
       sums[k] = multiply_add(value, value, sums[k]);
     }
-  const Joined<Ways, Real> joined(sums);
+  };
+  std::size_t block = 0;
+  for (; block + 2 <= task.blocks; block += 2) {
+    add(block, even);
+    add(block + 1, odd);
+  }
+  if (block < task.blocks) add(block, even);
+#pragma GCC unroll 8
+  for (std::size_t k = 0; k < Ways; ++k) even[k] = even[k] + odd[k];
+  const Joined<Ways, Real> joined(even);
   for (std::size_t k = 0; k < Ways; ++k) task.norms[way + k] = joined.value[k];
 }
 
