@@ -110,17 +110,17 @@ void LogisticObjective<Real>::differentiate_sigmoids(std::span<const std::size_t
 }
 
 template <class Real>
-void LogisticObjective<Real>::differentiate(std::span<const std::size_t> labels,
+void LogisticObjective<Real>::differentiate(const std::size_t* labels, std::size_t count,
                                             std::span<const double> b) {
   if (options_.sigmoid)
-    differentiate_sigmoids(labels, b);
+    differentiate_sigmoids({labels, count}, b);
   else
     compute(kernels::BatchResiduals<Real>{.logits = logits_.row(0),
                                           .ways = logits_.rows(),
                                           .stride = logits_.stride(),
-                                          .count = labels.size(),
+                                          .count = count,
                                           .biases = b.data(),
-                                          .labels = labels.data(),
+                                          .labels = labels,
                                           .residuals = residuals_.row(0),
                                           .totals = bias_gradient_.data(),
                                           .scratch = scratch_.data()});
@@ -137,8 +137,8 @@ void LogisticTraining<Real>::run(const Support& support, Matrix<double>& W, std:
   start(support, W);
   std::size_t number = 0;
   for (std::size_t epoch = 0; epoch < options_.epochs; ++epoch)
-    for (std::size_t begin = 0; begin < labels_.size(); begin += kBatch)
-      step(++number, begin, std::min(begin + kBatch, labels_.size()), b);
+    for (std::size_t begin = 0; begin < rows_.rows(); begin += kBatch)
+      step(++number, begin, std::min(begin + kBatch, rows_.rows()), b);
   for (std::size_t k = 0; k < W.rows(); ++k)
     for (std::size_t i = 0; i < W.stride(); ++i)
       W.row(k)[i] = static_cast<double>(parameters_.row(k)[value_at(i)]);
@@ -155,6 +155,7 @@ void LogisticTraining<Real>::start(const Support& support, const Matrix<double>&
       rows.push_back(support.rows.row(support.begin(k) + s));
       labels_.push_back(k);
     }
+  labels_.resize(padded(labels_.size()), support.ways);
   reshape(rows_, rows.size(), W.cols());
   for (std::size_t begin = 0; begin < rows.size(); begin += kBatch) {
     Real* to = rows_.row(begin);
@@ -191,7 +192,7 @@ void LogisticTraining<Real>::step(std::size_t number, std::size_t begin, std::si
                                 .norms = is_tied ? norms_.data() : nullptr});
   if (is_tied)
     for (std::size_t k = 0; k < ways; ++k) b[k] = -static_cast<double>(norms_[k]) / 4;
-  objective_.differentiate(std::span(labels_).subspan(begin, end - begin), b);
+  objective_.differentiate(labels_.data() + begin, end - begin, b);
   const kernels::AdamStep adam = adam_of(number);
   compute(kernels::LogisticMove<Real>{.adam = adam,
                                       .ways = ways,

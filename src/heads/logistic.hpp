@@ -19,14 +19,15 @@ class LogisticObjective {
 
   // Makes room for so many rows, and zeros beside.
   void resize(std::size_t ways, std::size_t rows);
-  // logits().row(k)[i] = W_k.z_i, to be filled in for as many rows as there are labels. Without
+  // logits().row(k)[i] = W_k.z_i, to be filled in for all rows that are differentiated. Without
   // sigmoids, any number may be added to all logits of a row.
   [[nodiscard]] Matrix<Real>& logits() { return logits_; }
 
   // The gradient of L, the cross-entropy + weight_decay/2 (|W|^2 + |b|^2), without b where it is
   // tied: dL/dW_k = sum_i residuals().row(k)[i] * z_i + pull()[k] * W_k; dL/db_k, where b is free,
   // is bias_gradient()[k].
-  void differentiate(std::span<const std::size_t> labels, std::span<const double> b);
+  // Behind the labels, up to a multiple of kRowPadding, come some that are no class.
+  void differentiate(const std::size_t* labels, std::size_t count, std::span<const double> b);
   [[nodiscard]] const Matrix<Real>& residuals() const { return residuals_; }
   [[nodiscard]] std::span<const Real> pull() const { return pull_; }
   [[nodiscard]] std::span<const double> bias_gradient() const { return bias_gradient_; }
@@ -62,9 +63,9 @@ class LogisticTraining {
 
   LogisticOptions options_;
   LogisticObjective<Real> objective_;
-  Matrix<Real> rows_;  // of batch after batch, each in blocks of columns
-  std::vector<std::size_t> labels_;
-  Matrix<Real> parameters_;  // W with the running means of its gradient, way after way
+  Matrix<Real> rows_;                // of batch after batch, each in blocks of columns
+  std::vector<std::size_t> labels_;  // behind the last, some that are no class
+  Matrix<Real> parameters_;          // W with the running means of its gradient, way after way
   std::vector<Real> norms_;
   std::vector<double> mean_b_, square_b_;
 };

@@ -58,8 +58,9 @@ struct BatchResiduals {
   std::size_t stride = 0;  // a multiple of 8
   std::size_t count = 0;   // of rows, at most stride
   const double* biases = nullptr;
+  // Behind the last, up to a multiple of 8, come some that are no class.
   const std::size_t* labels = nullptr;
-  Real* residuals = nullptr;  // [ways x stride], 0 from count on
+  Real* residuals = nullptr;  // [ways x stride]; 0 for these
   double* totals = nullptr;   // [ways], of the residuals
   double* scratch = nullptr;  // [(ways + 1) x stride]
 };

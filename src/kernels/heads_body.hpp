@@ -355,6 +355,7 @@ void batch_residuals(const dk::BatchResiduals<Real>& task) {
   const std::size_t width = (count + kTogether - 1) / kTogether * kTogether;
   const Real* __restrict logits = task.logits;
   const double* __restrict biases = task.biases;
+  const std::size_t* __restrict labels = task.labels;
   Real* __restrict residuals = task.residuals;
   double* __restrict terms = task.scratch;
   double* __restrict sums = terms + ways * width;
@@ -383,17 +384,16 @@ void batch_residuals(const dk::BatchResiduals<Real>& task) {
   for (std::size_t i = 0; i < width; ++i) sums[i] = terms[i];
   for (std::size_t k = 1; k < ways; ++k)
     for (std::size_t i = 0; i < width; ++i) sums[i] += terms[k * width + i];
-  for (std::size_t i = 0; i < count; ++i) terms[task.labels[i] * width + i] -= sums[i];
   const double share = 1 / static_cast<double>(count);
-  for (std::size_t i = 0; i < count; ++i) sums[i] = share / sums[i];
-  for (std::size_t i = count; i < width; ++i) sums[i] = 0;
+  for (std::size_t i = 0; i < width; ++i) sums[i] = i < count ? share / sums[i] : 0;
 
   for (std::size_t k = 0; k < ways; ++k) {
     double total[kTogether] = {};
     for (std::size_t begin = 0; begin < width; begin += kTogether)
 #pragma GCC unroll 1
       for (std::size_t i = 0; i < kTogether; ++i) {
-        const double residual = terms[k * width + begin + i] * sums[begin + i];
+        const double of_label = labels[begin + i] == k ? share : 0;
+        const double residual = terms[k * width + begin + i] * sums[begin + i] - of_label;
         total[i] += residual;
         residuals[k * stride + begin + i] = static_cast<Real>(residual);
       }

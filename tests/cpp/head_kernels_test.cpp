@@ -269,7 +269,7 @@ void expect_plain_residuals(const HeadTable& kernels, double tolerance) {
       random.row(0)[0] += 900;
       std::vector<Real> logits(ways * stride);
       std::vector<double> biases(ways);
-      std::vector<std::size_t> labels(count);
+      std::vector<std::size_t> labels(stride, ways);
       for (std::size_t k = 0; k < ways; ++k) {
         biases[k] = 0.3 * static_cast<double>(k);
         for (std::size_t r = 0; r < count; ++r)
@@ -303,6 +303,9 @@ void expect_plain_residuals(const HeadTable& kernels, double tolerance) {
           expected_totals[k] += expected;
         }
       }
+      for (std::size_t k = 0; k < ways; ++k)
+        for (std::size_t r = count; r < (count + 7) / 8 * 8; ++r)
+          ASSERT_EQ(residuals[k * stride + r], Real(0));
       for (std::size_t k = 0; k < ways; ++k)
         ASSERT_NEAR(totals[k], static_cast<double>(expected_totals[k]), 1e-14);
     }
@@ -404,7 +407,7 @@ void add_logistic_steps(const HeadTable& kernels, std::vector<double>& out) {
         std::vector<double> biases(ways, 0.1);
         std::vector<double> totals(ways);
         std::vector<double> scratch((ways + 1) * 16);
-        std::vector<std::size_t> labels(rows);
+        std::vector<std::size_t> labels(16, ways);
         for (std::size_t r = 0; r < rows; ++r) labels[r] = r % ways;
         for (int step = 0; step < 3; ++step) {
           run(kernels, Logits<Real>{.ways = ways,

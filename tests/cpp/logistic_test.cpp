@@ -30,13 +30,14 @@ struct LogisticTask {
         W(random_points(ways, dim, 2)),
         b(ways) {
     for (std::size_t i = 0; i < count; ++i) labels.push_back(i % ways);
+    labels.resize(padded(count), ways);
     for (std::size_t k = 0; k < ways; ++k) b[k] = 0.1 * static_cast<double>(k);
     objective.resize(ways, count);
   }
   void fill_in_logits() {
     for (std::size_t k = 0; k < W.rows(); ++k) {
       const double* of_way = W.row(k);
-      for (std::size_t i = 0; i < labels.size(); ++i)
+      for (std::size_t i = 0; i < rows.rows(); ++i)
         objective.logits().row(k)[i] =
             std::inner_product(of_way, of_way + W.cols(), rows.row(i), 0.0);
       if (options.kind == LogisticKind::voronoi)
@@ -47,7 +48,7 @@ struct LogisticTask {
   double loss() {
     fill_in_logits();
     double loss = 0;
-    for (std::size_t i = 0; i < labels.size(); ++i) {
+    for (std::size_t i = 0; i < rows.rows(); ++i) {
       double sum = 0;
       double of_label = 0;
       for (std::size_t k = 0; k < W.rows(); ++k) {
@@ -56,7 +57,7 @@ struct LogisticTask {
         sum += term;
         if (k == labels[i]) of_label = term;
       }
-      loss -= std::log(of_label / sum) / static_cast<double>(labels.size());
+      loss -= std::log(of_label / sum) / static_cast<double>(rows.rows());
     }
     for (std::size_t k = 0; k < W.rows(); ++k) {
       for (std::size_t d = 0; d < W.cols(); ++d)
@@ -102,7 +103,7 @@ TEST_P(LogisticTest, GradientIsThatOfTheLoss) {
   constexpr double step = 1e-5;
   LogisticTask task(3, 7, 5, GetParam());
   task.fill_in_logits();
-  task.objective.differentiate(task.labels, task.b);
+  task.objective.differentiate(task.labels.data(), task.rows.rows(), task.b);
   for (std::size_t k = 0; k < 3; ++k) {
     for (std::size_t d = 0; d < 5; ++d) {
       double gradient = task.objective.pull()[k] * task.W.row(k)[d];
