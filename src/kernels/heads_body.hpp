@@ -244,10 +244,6 @@ void logistic_move(const dk::LogisticMove<Real>& task) {
   });
 }
 
-// As many rows as have the partial sums of their logits of 5 ways in registers.
-template <class Real>
-constexpr std::size_t kLogitRows = sizeof(Real) == sizeof(float) && kQueryBlock > 2 ? 5 : 1;
-
 template <std::size_t Ways, std::size_t Rows, bool Relative, class Real>
 void logits_of_rows(const dk::Logits<Real>& task, std::size_t way, std::size_t row) {
   using LanesOf = decltype(load_lanes(task.rows));
@@ -315,16 +311,24 @@ void norms_of_ways(const dk::Logits<Real>& task, std::size_t way) {
   for (std::size_t k = 0; k < Ways; ++k) task.norms[way + k] = joined.value[k];
 }
 
+// As many ways and rows together as have the partial sums of their logits in registers.
+template <class Real, class Block>
+void in_tiles(std::size_t count, Block block) {
+  if constexpr (sizeof(Real) == sizeof(float) && kQueryBlock > 2) {
+    in_fives(count, block);
+  } else {
+    std::size_t first = 0;
+    for (; first + 2 <= count; first += 2) block.template operator()<2>(first);
+    if (first < count) block.template operator()<1>(first);
+  }
+}
+
 template <bool Relative, class Real>
 void logits_of_ways(const dk::Logits<Real>& task, std::size_t ways) {
-  in_fives(ways, [&]<std::size_t Ways>(std::size_t way) {
-    if constexpr (kLogitRows<Real> == 5)
-      in_fives(task.row_count, [&]<std::size_t Rows>(std::size_t row) {
-        logits_of_rows<Ways, Rows, Relative>(task, way, row);
-      });
-    else
-      for (std::size_t row = 0; row < task.row_count; ++row)
-        logits_of_rows<Ways, 1, Relative>(task, way, row);
+  in_tiles<Real>(ways, [&]<std::size_t Ways>(std::size_t way) {
+    in_tiles<Real>(task.row_count, [&]<std::size_t Rows>(std::size_t row) {
+      logits_of_rows<Ways, Rows, Relative>(task, way, row);
+    });
   });
 }
 
