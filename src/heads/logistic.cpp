@@ -67,6 +67,7 @@ void tie_biases(MatrixView<const double> W, std::span<double> b) {
 template <class Real>
 void LogisticObjective<Real>::resize(std::size_t ways, std::size_t rows) {
   reshape(logits_, ways, rows);
+  std::fill_n(logits_.row(0), ways * logits_.stride(), Real{0});
   reshape(residuals_, ways, rows);
   pull_.resize(ways);
   bias_gradient_.resize(ways);

@@ -367,8 +367,7 @@ void batch_residuals(const dk::BatchResiduals<Real>& task) {
 
   for (std::size_t begin = 0; begin < width; begin += kTogether) {
     double largest[kTogether];
-#pragma GCC unroll 1
-    for (std::size_t i = 0; i < kTogether; ++i) largest[i] = -HUGE_VAL;
+    for (double& x : largest) x = -HUGE_VAL;
     for (std::size_t k = 0; k < ways; ++k) {
       const double bias = biases[k];
 #pragma GCC unroll 1
