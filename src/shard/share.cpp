@@ -30,17 +30,23 @@ std::optional<std::size_t> number_in_environment(const char* variable) {
   return text == nullptr ? std::nullopt : whole_number_in(text);
 }
 
+// A gap would give a task that is sent again another share than it had.
 std::optional<Share> share_of_slurm() {
   const auto id = number_in_environment("SLURM_ARRAY_TASK_ID");
+  if (!id) return {};
+  const auto first = number_in_environment("SLURM_ARRAY_TASK_MIN");
+  const auto last = number_in_environment("SLURM_ARRAY_TASK_MAX");
   const auto count = number_in_environment("SLURM_ARRAY_TASK_COUNT");
-  if (!id || !count) return {};
-  const std::size_t first = number_in_environment("SLURM_ARRAY_TASK_MIN").value_or(0);
-  if (*id < first || *id - first >= *count)
-    throw usage_error(fmt::format(
-        "`shard` auto: the {} tasks of this Slurm array are not numbered one after the other; name "
-        "the share, as in `shard` {}/8",
-        *count, *id));
-  return Share{*id - first, *count};
+  if (!first || !last || !count)
+    throw usage_error(
+        "`shard` auto: SLURM_ARRAY_TASK_ID is set, but SLURM_ARRAY_TASK_MIN, SLURM_ARRAY_TASK_MAX "
+        "or SLURM_ARRAY_TASK_COUNT is missing; name the share, as in `shard` 0/8");
+  if (*id < *first || *id > *last || *last - *first + 1 != *count)
+    throw usage_error(
+        fmt::format("`shard` auto: the {} tasks of this Slurm array, {} to {}, are not numbered "
+                    "one after the other; name the share, `shard` I/N, with the same N in each",
+                    *count, *first, *last));
+  return Share{*id - *first, *count};
 }
 
 Share share_of_environment() {
@@ -75,9 +81,12 @@ Share share_named(const std::string& text) {
     const auto index = whole_number_in(std::string_view(text).substr(0, slash));
     const auto count = whole_number_in(std::string_view(text).substr(slash + 1));
     if (index && count && *index < *count) return {*index, *count};
+    if (index && count && *count > 1)
+      throw usage_error(fmt::format("`shard` {}: is not a share; shares of {} are 0/{} to {}/{}",
+                                    text, *count, *count, *count - 1, *count));
   }
-  throw usage_error(
-      fmt::format("`shard` {}: is not a share; the first of eight is 0/8, the last 7/8", text));
+  throw usage_error(fmt::format(
+      "`shard` {}: is not a share; name one as I/N, with I from 0 to N - 1, as in 0/8", text));
 }
 
 }  // namespace deepvoro

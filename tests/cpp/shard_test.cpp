@@ -42,6 +42,8 @@ TEST(Share, IsReadFromText) {
   EXPECT_EQ(share_named("2/8"), (Share{2, 8}));
   for (const char* wrong : {"", "/", "8/8", "0/0", "1/2 ", "+1/2", "1/9999999", "0x1/2"})
     expect_error(ErrorKind::usage, {"`shard`", wrong}, [&] { (void)share_named(wrong); });
+  expect_error(ErrorKind::usage, {"shares of 5 are 0/5 to 4/5"}, [] { (void)share_named("5/5"); });
+  expect_error(ErrorKind::usage, {"1/0", "I/N"}, [] { (void)share_named("1/0"); });
 }
 
 TEST(EvaluationBlocks, HaveEveryEpisodeOnce) {
@@ -121,6 +123,9 @@ TEST(PieceFolder, KnowsWhatIsMissing) {
   EXPECT_EQ(pieces.missing({4, 5}), std::vector<PieceRange>());
   expect_error(ErrorKind::data, {"piece-000001", "seed 0, not 1"}, [&] {
     const PieceFolder others(folder.path(), {{"pieces", 5}, {"seed", 1}});
+  });
+  expect_error(ErrorKind::data, {"piece-000001", R"(command null, not "extract")"}, [&] {
+    const PieceFolder others(folder.path(), {{"batch", 64}, {"command", "extract"}});
   });
 }
 

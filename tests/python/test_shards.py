@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import task_flags
+from conftest import REPOSITORY, task_flags
 from reference import Task
 
 TASK = Task(ways=4, shots=2, queries=5, episodes=130, seed=3)
@@ -156,10 +156,13 @@ def test_a_changed_store_is_refused(deepvoro, make_store, merge, tmp_path):
 
 def test_wrong_shares_are_wrong_usage(deepvoro, store, tmp_path):
     bare = {name: "" for name in ("SLURM_ARRAY_TASK_ID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")}
-    for share in ("8/8", "1/0", "-1/3", "1", "a/b", "1/2/3", "auto"):
+    general = "name one as I/N"
+    reasons = {"8/8": "shares of 8 are 0/8 to 7/8", "5/3": "shares of 3 are 0/3 to 2/3", "auto": "neither a task of a Slurm array"}
+    for share in ("8/8", "5/3", "1/0", "-1/3", "1", "a/b", "1/2/3", "auto"):
         process = deepvoro("evaluate", store, "--method", "vd", f"--shard={share}", "--out", tmp_path / "p", env=bare)
         assert process.returncode == 2, share
         assert "--shard" in process.stderr
+        assert reasons.get(share, general) in process.stderr
     for extra in (["--json", "x.json"], ["--oracle", "--scheme", "guided"], ["--calibration"]):
         arguments = ["--method", "deepvoro", "--shard", "0/2", "--out", tmp_path / "p", *extra]
         process = deepvoro("evaluate", store, *arguments)
@@ -174,6 +177,7 @@ def test_auto_is_the_task_of_an_array_and_the_rank_of_mpirun(deepvoro, store, me
         {
             "SLURM_ARRAY_TASK_ID": str(5 + task),
             "SLURM_ARRAY_TASK_MIN": "5",
+            "SLURM_ARRAY_TASK_MAX": "6",
             "SLURM_ARRAY_TASK_COUNT": "2",
             "OMPI_COMM_WORLD_RANK": str(rank),
             "OMPI_COMM_WORLD_SIZE": "2",
@@ -188,6 +192,50 @@ def test_auto_is_the_task_of_an_array_and_the_rank_of_mpirun(deepvoro, store, me
         assert "30 pieces made, 0 were there" in process.stdout
     assert merge("pieces").returncode == 0
     assert without_times(tmp_path / "merged.json") == expected
+
+
+@pytest.mark.parametrize(
+    "tasks, count, reason",
+    [
+        ((3, 7), 2, "--shard I/N"),
+        ((0, 2, 4), 3, "--shard I/N"),
+        ((3,), None, "SLURM_ARRAY_TASK_MIN, SLURM_ARRAY_TASK_MAX or SLURM_ARRAY_TASK_COUNT is missing"),
+    ],
+    ids=["gap", "step", "id-alone"],
+)
+def test_auto_refuses_every_task_of_an_array_it_cannot_count(deepvoro, store, tmp_path, tasks, count, reason):
+    bounds = {"MIN": min(tasks), "MAX": max(tasks), "COUNT": count} if count else {}
+    for task in tasks:
+        env = {f"SLURM_ARRAY_TASK_{name}": str(value) for name, value in {"ID": task, **bounds}.items()}
+        process = deepvoro("evaluate", store, "--method", "vd", "--shard", "auto", "--out", tmp_path / "p", env=env)
+        assert process.returncode == 2
+        assert reason in process.stderr
+    assert not (tmp_path / "p").exists()
+
+
+def test_merge_says_what_it_wrote_and_which_output_it_wants(deepvoro, shards, merge, tmp_path):
+    shards(1, "--method", "vd")
+    assert f"{tmp_path}/merged.json: 1 result" in merge("pieces").stdout.splitlines()
+    process = deepvoro("merge", tmp_path / "pieces", "--json", tmp_path / "x.json", "--out", tmp_path / "x")
+    assert process.returncode == 2
+    assert "--out is not for these" in process.stderr
+    assert "merged with --json" in deepvoro("merge", tmp_path / "pieces", "--out", tmp_path / "x").stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_store_that_is_not_there_is_known_from_the_pieces(deepvoro, store, merge, tmp_path):
+    shutil.copytree(store, tmp_path / "store")
+    flags = [*FLAGS, "--method", "vd", "--shard", "0/1", "--out", tmp_path / "pieces"]
+    assert deepvoro("evaluate", tmp_path / "store", *flags).returncode == 0
+    shutil.rmtree(tmp_path / "store")
+    assert refused(merge("pieces"), f"{tmp_path}/store", "pieces/piece-000000 was made from it")
+
+
+@pytest.mark.parametrize("script", ["slurm/submit.sh", "slurm/evaluate.sbatch", "mpi/evaluate.sh"])
+def test_examples_say_how_they_are_used(script):
+    process = subprocess.run(["bash", REPOSITORY / "examples" / script], capture_output=True, text=True)
+    assert process.returncode == 2
+    assert process.stderr.startswith("usage: ")
 
 
 def test_killed_workers_cost_only_what_they_had_not_finished(program, deepvoro, store, merge, tmp_path):
