@@ -32,12 +32,15 @@ void create_folder(const fs::path& folder) {
                                  writing_advice(error.value())));
 }
 
-// What a person would call it that two stores tell differently.
-std::string name_of_difference(const std::string& key, json theirs, json ours) {
-  if (!theirs.is_object() || !ours.is_object()) return key;
-  theirs.erase(kFastDecodeSide);
-  ours.erase(kFastDecodeSide);
-  return theirs == ours ? "`fast_decode`, or with it for other sizes of views" : key;
+// What features were made with, in words, where two stores tell it differently.
+std::string other_origin(const std::string& key, json theirs, json ours) {
+  if (key == "skipped") return "other skipped pictures";
+  if (key == "preprocessing" && theirs.is_object() && ours.is_object()) {
+    theirs.erase(kFastDecodeSide);
+    ours.erase(kFastDecodeSide);
+    if (theirs == ours) return "another `fast_decode`, or with it for other sizes of views";
+  }
+  return (key == "model" ? "another " : "other ") + key;
 }
 
 class Extractor {
@@ -102,9 +105,9 @@ class Extractor {
     for (const auto& [key, value] : here.items())
       if (const json there = provenance_.value(key, json()); key != "version" && there != value)
         throw data_error(
-            fmt::format("{}: holds features made with another {}; features of different origin "
+            fmt::format("{}: holds features made with {}; features of different origin "
                         "cannot be mixed; choose another `out`",
-                        request_.out.string(), name_of_difference(key, there, value)));
+                        request_.out.string(), other_origin(key, there, value)));
     if (const std::size_t dim = store.dim(store.views().front()); dim != backbone_.dim())
       throw data_error(fmt::format("{}: holds features of {} dimensions, but the network has {}",
                                    request_.out.string(), dim, backbone_.dim()));

@@ -23,11 +23,12 @@ namespace {
 
 constexpr const char* kMergeFooter = R"(
 Puts together what evaluate, tune, extract or study with --shard left in a folder, or in several from
-machines that share none. The result is that of one process, byte for byte, but for the times of an
-evaluation, which are added up. What is missing, there twice or made with other settings is refused.
-Results of evaluate go to --json; the pool of tune, the store of extract and the folder of study to
---out. Pieces are merged where their shards ran, as that looks into the feature store; those of
-extract anywhere.
+machines that share none. The result is that of one process, byte for byte; what a result of evaluate
+says of times, threads and the processor can differ, and the command that a study says. Pieces that are
+missing, there twice or made with other settings are refused. Results of evaluate go to --json; the
+pool of tune, the store of extract and the folder of study to --out. Feature stores are looked for
+under the paths that the shards were given, and relative paths are taken from where merge runs; pieces
+of extract need no store.
 
 Examples:
   for i in 0 1 2 3; do
@@ -54,12 +55,16 @@ struct MergeCommand {
 
 void MergeCommand::run() const {
   const std::string command = command_of_pieces(folders);
-  const std::string& wanted = command == "evaluate" ? json : out;
-  const std::string& unwanted = command == "evaluate" ? out : json;
-  if (wanted.empty() || !unwanted.empty())
-    throw usage_error(fmt::format("{}: holds pieces of '{}', which are merged with --{}",
-                                  folders.front().string(), command,
-                                  &wanted == &json ? "json" : "out"));
+  const bool has_results = command == "evaluate";
+  const char* wanted = has_results ? "--json" : "--out";
+  const char* unwanted = has_results ? "--out" : "--json";
+  if ((has_results ? json : out).empty())
+    throw usage_error(fmt::format("{}: holds pieces of '{}', which are merged with {}",
+                                  folders.front().string(), command, wanted));
+  if (!(has_results ? out : json).empty())
+    throw usage_error(
+        fmt::format("{}: holds pieces of '{}', and {} is not for these; give {} alone",
+                    folders.front().string(), command, unwanted, wanted));
   if (command == "evaluate")
     merge_results();
   else if (command == "extract")
@@ -81,6 +86,7 @@ void MergeCommand::merge_results() const {
   for (const EvaluationResult& result : merged.results)
     print_line(fmt::format("{:<12}{:>5}  {}", name(result.request.method),
                            result.request.plan.shape.shots, with_interval(result.accuracy)));
+  print_line(fmt::format("{}: {}", json, counted(merged.results.size(), "result")));
 }
 
 void MergeCommand::merge_pool() const {

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "core/text.hpp"
 #include "deepvoro/cluster/work_in_crew.hpp"
 #include "print_line.hpp"
 #include "progress_bar.hpp"
@@ -12,14 +13,17 @@ namespace deepvoro {
 namespace {
 
 void print_report(const PieceDealer& dealer, const ShareReport& report, const std::string& folder) {
-  const std::string done = fmt::format("{} pieces made, {} were there", report.made,
-                                       report.pieces - report.made - report.waiting);
+  const std::size_t before = report.pieces - report.made - report.waiting;
+  const std::string done = fmt::format("{} made, {} {} there", counted(report.made, "piece"),
+                                       before, before == 1 ? "was" : "were");
   const std::string which = fmt::format("{}: {}", folder, dealer.name());
   if (report.waiting == 0)
     print_line(fmt::format("{} is done: {}", which, done));
   else
-    print_line(fmt::format("{}: {}, {} follow from other shares: run it again when those are done",
-                           which, done, report.waiting));
+    print_line(
+        fmt::format("{}: {}, {} {} on pieces of other shares that are missing; run this share "
+                    "again when they are done",
+                    which, done, report.waiting, report.waiting == 1 ? "depends" : "depend"));
 }
 
 }  // namespace

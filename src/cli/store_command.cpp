@@ -124,13 +124,17 @@ struct JoinOptions {
 
 RowPart parse_row_part(const std::string& text) {
   const std::size_t equals = text.find('=');
-  RowPart part{text, {}};
-  std::istringstream names(text.substr(0, equals == std::string::npos ? 0 : equals));
+  if (equals == std::string::npos || equals == 0) return {text, {}};
+  RowPart part{text.substr(equals + 1), {}};
+  std::istringstream names(text.substr(0, equals));
   for (std::string name; std::getline(names, name, ',');) {
-    if (!is_split_name(name)) return {text, {}};
+    if (!is_split_name(name)) {
+      std::error_code unreadable;
+      if (std::filesystem::exists(text, unreadable)) return {text, {}};
+      throw usage_error(fmt::format("{}: '{}' is not a split; use base, val or novel", text, name));
+    }
     part.splits.push_back(name);
   }
-  if (!part.splits.empty()) part.store = text.substr(equals + 1);
   return part;
 }
 

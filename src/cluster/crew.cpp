@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "cluster/desks.hpp"
+#include "core/text.hpp"
 #include "deepvoro/cluster/work_in_crew.hpp"
+#include "shard/mpi_share.hpp"
 
 namespace deepvoro {
 
@@ -17,7 +19,9 @@ Crew::Crew(Messenger& messenger) : messenger_(messenger) {
 }
 
 std::string Crew::name() const {
-  return fmt::format("the work of {} processes", messenger_.size());
+  const auto size = static_cast<std::size_t>(messenger_.size());
+  const std::string work = fmt::format("the work of {}", counted(size, "process", "processes"));
+  return size == 1 && !share_of_mpi() ? work + " (not started by mpirun)" : work;
 }
 
 std::size_t Crew::count(std::span<const PieceRange> groups) const {

@@ -135,13 +135,18 @@ json provenance_of_parts(const std::vector<Taken>& all) {
 }
 
 // A row that is there twice could be support and query at once.
-void check_distinct(const std::vector<FeatureStore::Part>& parts) {
-  std::set<std::pair<std::string, std::string>> seen;
-  for (const FeatureStore::Part& part : parts)
+class DistinctRows {
+ public:
+  void add(const FeatureStore::Part& part, const fs::path& store) {
     for (const auto& [split, unused] : part.rows)
-      if (!seen.emplace(part.store, split).second)
-        throw data_error(fmt::format("{}: split {} is named twice", part.store.string(), split));
-}
+      if (!seen_.emplace(part.store, split).second)
+        throw usage_error(
+            fmt::format("{}: rows of its split {} are taken twice", store.string(), split));
+  }
+
+ private:
+  std::set<std::pair<std::string, std::string>> seen_;
+};
 
 }  // namespace
 
@@ -158,6 +163,7 @@ void join_rows(const std::vector<RowPart>& parts, const fs::path& output) {
       description.dims[network] = dim;
   }
   std::map<std::string, JoinedSplit> splits;
+  DistinctRows distinct;
   for (const Taken& taken : all) {
     check_fits(first, taken.store);
     for (const std::string& split : taken.splits) {
@@ -165,10 +171,11 @@ void join_rows(const std::vector<RowPart>& parts, const fs::path& output) {
       for (const std::string& view : first.views())
         (void)taken.store.features(split, view);  // checks the file
     }
-    for (FeatureStore::Part& part : parts_of(taken, output))
+    for (FeatureStore::Part& part : parts_of(taken, output)) {
+      distinct.add(part, taken.store.folder());
       description.parts.push_back(std::move(part));
+    }
   }
-  check_distinct(description.parts);
   NewStoreFolder folder(output);
   for (auto& [name, split] : splits) {
     split.order_classes();

@@ -26,6 +26,11 @@ std::string one_line(const json& manifest) {
 }  // namespace
 
 std::string difference_of_works(json theirs, json ours) {
+  if (theirs.is_object() && ours.is_object()) {
+    const json command = ours.value("command", json());
+    if (const json other = theirs.value("command", json()); other != command)
+      return first_difference({{"command", other}}, {{"command", command}});
+  }
   for (json* work : {&theirs, &ours})
     if (work->is_object()) work->erase("pieces");
   return first_difference(theirs, ours);

@@ -17,16 +17,18 @@
 #include "study/evaluation_blocks.hpp"
 #include "study/evaluation_run.hpp"
 #include "study/evaluation_settings.hpp"
+#include "study/store_of_pieces.hpp"
 
 namespace deepvoro {
 namespace {
 
 using nlohmann::json;
 
-FeatureStore store_of_pieces(const CompletePieces& pieces, unsigned threads) {
+FeatureStore unchanged_store(const CompletePieces& pieces, unsigned threads) {
   const PieceFile first = pieces.open(0);
   const std::string file = pieces.file(0).string();
-  FeatureStore store(JsonFields(first.manifest().facts, file).text("store"));
+  FeatureStore store =
+      store_of_pieces(JsonFields(first.manifest().facts, file).text("store"), file);
   if (store.sha256(threads) != JsonFields(pieces.work(), file).text("store"))
     throw data_error(
         fmt::format("{}: is no longer the store that the pieces in {} came from; run the shards "
@@ -119,7 +121,7 @@ MergedEvaluations merge_evaluations(std::span<const std::filesystem::path> folde
                                     unsigned threads) {
   const CompletePieces pieces(folders, "evaluate");
   const JsonFields work(pieces.work(), pieces.file(0).string());
-  const FeatureStore store = store_of_pieces(pieces, threads);
+  const FeatureStore store = unchanged_store(pieces, threads);
   MergedEvaluations merged{
       .results = {}, .store_path = store.folder().string(), .store_sha256 = work.text("store")};
   std::size_t first_piece = 0;

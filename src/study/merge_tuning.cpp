@@ -9,6 +9,7 @@
 #include "deepvoro/study/tuning_shards.hpp"
 #include "features/json_fields.hpp"
 #include "shard/complete_pieces.hpp"
+#include "study/store_of_pieces.hpp"
 #include "study/tuning_file.hpp"
 #include "study/tuning_pieces.hpp"
 #include "study/tuning_settings.hpp"
@@ -24,7 +25,8 @@ TuningResult merge_tuning(std::span<const std::filesystem::path> folders,
   const JsonFields work(pieces.work(), first.where());
   (void)work.object(kTuningKey);
   const json& description = pieces.work().at(kTuningKey);
-  const FeatureStore store(JsonFields(first.manifest().facts, first.where()).text("store"));
+  const FeatureStore store = store_of_pieces(
+      JsonFields(first.manifest().facts, first.where()).text("store"), first.where());
   const Tuning request = completed(store, tuning_of(description, first.where()));
   const nlohmann::ordered_json described_again = described(request, store.sha256(threads));
   if (json(described_again) != description)

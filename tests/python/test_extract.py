@@ -209,9 +209,9 @@ def test_models_sizes_and_pictures_do_not_mix(extract, pictures, tmp_path):
     before = files_of(tmp_path / "store")
     for process, reason in [
         (extract(model_file=other), "another model"),
-        (extract("--size-rule", "paper", views="s94_r0_f0"), "another preprocessing"),
-        (extract(images=changed), "another pictures"),
-        (extract("--split", "novel"), "another pictures"),
+        (extract("--size-rule", "paper", views="s94_r0_f0"), "other preprocessing"),
+        (extract(images=changed), "other pictures"),
+        (extract("--split", "novel"), "other pictures"),
     ]:
         assert process.returncode == 3, process.stderr
         assert reason in process.stderr and "--out" in process.stderr

@@ -123,6 +123,13 @@ def test_merge_asks_for_the_output_of_the_command(deepvoro, extract, drawings, t
     assert not (tmp_path / "result.json").exists()
 
 
+def test_pieces_of_another_command_are_named_by_it(deepvoro, drawings, make_store, tmp_path):
+    flags = ["--method", "vd", "--episodes", 3, "--shard", "0/1", "--out", tmp_path / "pieces"]
+    assert deepvoro("evaluate", make_store(dim=5), *flags).returncode == 0
+    process = deepvoro("extract", drawings, *FLAGS, "--shard", "0/1", "--out", tmp_path / "pieces")
+    assert refused(process, "piece-000000", 'command "evaluate", not "extract"')
+
+
 def test_killed_workers_cost_only_what_they_had_not_finished(program, extract, merge, drawings, one_process, tmp_path):
     pieces = tmp_path / "pieces"
     command = [program, "extract", drawings, *FLAGS, "--shard", "0/1", "--out", pieces]

@@ -116,7 +116,14 @@ def test_what_does_not_fit_is_refused(deepvoro, whole, joined, tmp_path):
     join = ["store", "join", "--rows", whole]
     assert refused(deepvoro(*join, other, "--out", tmp_path / "x"), "whole and", "12 and 13 dimensions")
     assert refused(deepvoro(*join, tmp_path / "nothing", "--out", tmp_path / "x"), "nothing")
-    assert refused(deepvoro(*join, joined, whole, "--out", tmp_path / "x"), "whole", "named twice")
+    for typed, words in {
+        (whole, whole): f"{whole}: rows of its split base are taken twice",
+        (whole, joined, f"novel={joined}"): f"{joined}: rows of its split novel are taken twice",
+        (f"train={whole}", f"novel={whole}"): "'train' is not a split; use base, val or novel",
+    }.items():
+        process = deepvoro("store", "join", "--rows", *typed, "--out", tmp_path / "x")
+        assert process.returncode == 2
+        assert words in process.stderr
     assert not (tmp_path / "x").exists()
     description = json.loads((joined / "store.json").read_text())
     rows = description["parts"][1]["rows"]

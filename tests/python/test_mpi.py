@@ -31,7 +31,7 @@ def made_by(ranks, *arguments):
     process = mpirun.run(ranks, *arguments)
     assert process.returncode == 0, process.stderr
     assert process.stdout.count("\n") == 1
-    assert f"the work of {ranks} processes is done" in process.stdout
+    assert f"the work of {ranks} process{'es' if ranks > 1 else ''} is done" in process.stdout
     return process.stdout
 
 
@@ -90,6 +90,13 @@ def test_study(deepvoro, stores, tmp_path, ranks):  # noqa: F811
     process = deepvoro("merge", tmp_path / "pieces", "--out", out)
     assert process.returncode == 0, process.stderr
     assert files_of_study(out) == expected
+
+
+def test_one_process_without_mpirun_says_so(deepvoro, store, tmp_path):  # noqa: F811
+    arguments = with_task(["--method", "vd", "--episodes", "3"])
+    process = deepvoro("evaluate", store, *arguments, "--shard", "mpi", "--out", tmp_path / "pieces", env=mpirun.ENVIRONMENT)
+    assert process.returncode == 0, process.stderr
+    assert "the work of 1 process (not started by mpirun) is done" in process.stdout
 
 
 def test_all_fail_and_one_complains(tmp_path):

@@ -66,6 +66,15 @@ def test_gaps_and_other_settings_are_refused(deepvoro, stores, share, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_study_goes_to_a_folder(deepvoro, stores, share, tmp_path):
+    share("shots", 0, 1)
+    (tmp_path / "file").write_text("")
+    for command in (("merge", tmp_path / "pieces"), ("study", "shots", *stores, *FLAGS)):
+        process = deepvoro(*command, "--out", tmp_path / "file")
+        assert process.returncode == 2
+        assert f"{tmp_path}/file: is a file; --out must be a folder" in process.stderr
+
+
 def test_times_cannot_be_divided(deepvoro, stores, tmp_path):
     flags = ["--shard", "0/2", "--out", tmp_path / "pieces"]
     process = deepvoro("study", "time", *stores, *flags)

@@ -27,6 +27,13 @@ std::string compact_json(const auto& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::filesystem::path no_file(std::filesystem::path out) {
+  std::error_code unreadable;
+  if (std::filesystem::is_regular_file(out, unreadable))
+    throw usage_error(fmt::format("{}: is a file; `out` must be a folder", out.string()));
+  return out;
+}
+
 void write_whole(const std::filesystem::path& file, const std::string& text) {
   AtomicFile out(file);
   out.write(text);
@@ -39,7 +46,7 @@ StudyRun::StudyRun(const PaperStudy& study, StudyRequest request, std::filesyste
                    Progress progress)
     : study_(study),
       request_(std::move(request)),
-      out_(std::move(out)),
+      out_(no_file(std::move(out))),
       progress_(std::move(progress)),
       tables_(study.tables),
       stores_(opened_stores()),

@@ -14,6 +14,7 @@
 #include "study/paper/registry.hpp"
 #include "study/paper/study_run.hpp"
 #include "study/plan_json.hpp"
+#include "study/store_of_pieces.hpp"
 
 namespace deepvoro {
 namespace {
@@ -56,7 +57,7 @@ StudyRequest request_of_pieces(const PieceFile& first, unsigned threads) {
                        .threads = threads};
   const JsonFields facts(first.manifest().facts, first.where());
   for (const std::string& store : values_of<std::string>(facts, "stores"))
-    request.stores.emplace_back(store);
+    request.stores.push_back(store_of_pieces(store, first.where()).folder());
   try {
     check(request);
   } catch (const Error& error) {
