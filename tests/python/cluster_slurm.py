@@ -37,3 +37,19 @@ def test_an_array_and_its_merge(slurm, program, one_process, tmp_path, tasks):
     logs = [log.read_text() for log in sorted(tmp_path.glob("*.log"))]
     assert sum("is done" in log for log in logs) == tasks, logs
     assert without_times(result) == one_process
+
+
+def test_any_tasks_of_an_array_can_be_sent_later(slurm, deepvoro, program, one_process, tmp_path):
+    pieces, result = tmp_path / "pieces", tmp_path / "result.json"
+    env = {
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "SBATCH_OUTPUT": str(tmp_path / "%A-%a.log"),
+        **{"STORE": str(STORE), "PIECES": str(pieces), "SHARES": "5"},
+    }
+    for tasks in ("0,2-3", "1,4"):
+        slurm.run("sbatch", f"--array={tasks}", REPOSITORY / "examples/slurm/evaluate.sbatch", env=env)
+        slurm.wait_for_jobs()
+    logs = "".join(log.read_text() for log in tmp_path.glob("*.log"))
+    assert logs.count("pieces made, 0 were there") == 5, logs
+    assert deepvoro("merge", pieces, "--json", result).returncode == 0
+    assert without_times(result) == one_process
