@@ -127,16 +127,18 @@ void add_dots_double(const dk::DotProducts<double>& task) {
     }
 }
 
-// The tiles of a few centers. Rows are fetched ahead from number `ahead` on, one for each tile.
+// The tiles of a few centers. Rows are fetched ahead from number `ahead` on.
 template <std::size_t Centers, std::size_t FixedLength>
 void row_of_tiles(const dk::TiledDots<float>& task, const float* const* centers, std::size_t ahead,
                   float* out) {
   const std::size_t count = task.tiles.queries;
   const auto tile = [&]<std::size_t Queries>(std::size_t q) {
+    const float* present[kTileRowsAhead];
+    for (const float*& row : present) row = task.queries[q];
     tile_of_dots<Queries, Centers, FixedLength>(
         task.queries + q, centers, task.length,
-        ahead < task.later_count ? task.later[ahead] : task.queries[q], task.add, out);
-    ++ahead;
+        ahead + kTileRowsAhead <= task.later_count ? task.later + ahead : present, task.add, out);
+    ahead += kTileRowsAhead;
     out += kTileElements;
   };
   std::size_t q = 0;
@@ -152,7 +154,7 @@ void tiles_of_dots(const dk::TiledDots<float>& task) {
   std::size_t ahead = 0;
   float* out = task.out;
   std::size_t c = 0;
-  for (; c + 5 <= task.tiles.centers; c += 5, ahead += tiles, out += row_elements)
+  for (; c + 5 <= task.tiles.centers; c += 5, ahead += tiles * kTileRowsAhead, out += row_elements)
     row_of_tiles<5, FixedLength>(task, task.centers + c, ahead, out);
   switch (task.tiles.centers - c) {
     case 4:

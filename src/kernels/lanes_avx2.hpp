@@ -136,22 +136,24 @@ inline void join_four(const FloatLanes* sums, float* out) {
 constexpr std::size_t kRegisterBytes = 32;
 constexpr std::size_t kQueryBlock = 2;
 constexpr std::size_t kCenterBlock = 5;
+constexpr std::size_t kTileRowsAhead = 2;
 
 // Of the sixteen partial sums of Queries x Centers dot products one half, from element `half` on.
-// All of them do not fit into the registers at once. The row `later` is fetched meanwhile, if it is
-// to Fetch.
+// All of them do not fit into the registers at once. kTileRowsAhead rows are fetched
+// meanwhile, if it is to Fetch.
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, bool Fetch>
 [[gnu::always_inline]] inline void half_of_partial_dots(const float* const* queries,
                                                         const float* const* centers,
                                                         std::size_t half, std::size_t length,
-                                                        const float* later,
+                                                        const float* const* later,
                                                         __m256 (&sums)[Centers * Queries]) {
 #pragma GCC unroll 32  // or it would be a call of memset
   for (__m256& of_dot : sums) of_dot = _mm256_setzero_ps();
   if (FixedLength > 0) length = FixedLength;
 #pragma GCC unroll 8
   for (std::size_t d = 0; d < length; d += 16) {
-    if (Fetch) __builtin_prefetch(later + d);
+    if (Fetch)
+      for (std::size_t i = 0; i < kTileRowsAhead; ++i) __builtin_prefetch(later[i] + d);
     __m256 q[Queries];
     for (std::size_t i = 0; i < Queries; ++i) q[i] = _mm256_loadu_ps(queries[i] + d + half);
     for (std::size_t k = 0; k < Centers; ++k) {
@@ -165,7 +167,7 @@ template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, boo
 // Not inlined, or the compiler would mix the two halves.
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, bool Fetch>
 [[gnu::noinline]] void first_half_of_dots(const float* const* queries, const float* const* centers,
-                                          std::size_t length, const float* later,
+                                          std::size_t length, const float* const* later,
                                           float (*partial)[8]) {
   __m256 sums[Centers * Queries];
   half_of_partial_dots<Queries, Centers, FixedLength, Fetch>(queries, centers, 0, length, later,
@@ -180,7 +182,7 @@ template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, boo
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, bool Fetch, class Take>
 [[gnu::always_inline]] inline void dot_products(const float* const* queries,
                                                 const float* const* centers, std::size_t length,
-                                                const float* later, const Take& take) {
+                                                const float* const* later, const Take& take) {
   constexpr std::size_t count = Queries * Centers;
   alignas(32) float partial[count][8];
   first_half_of_dots<Queries, Centers, FixedLength, Fetch>(queries, centers, length, later,
@@ -213,7 +215,7 @@ constexpr std::size_t kTileElements = 12;
 
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength>
 void tile_of_dots(const float* const* queries, const float* const* centers, std::size_t length,
-                  const float* later, bool add, float* tile) {
+                  const float* const* later, bool add, float* tile) {
   float dots[Queries * Centers + 3];
   dot_products<Queries, Centers, FixedLength, true>(
       queries, centers, length, later, [&](std::size_t first, __m128 four) {

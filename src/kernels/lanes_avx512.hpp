@@ -146,20 +146,21 @@ constexpr std::size_t kQueryBlock = 4;
 constexpr std::size_t kCenterBlock = 4;
 constexpr std::size_t kTileQueries = 3;
 constexpr std::size_t kTileElements = 16;
+constexpr std::size_t kTileRowsAhead = 1;
 
 // sums[c * Queries + q]: sixteen partial sums of queries[q] . centers[c]. A loop of a length the
 // compiler knows is unrolled as a whole; its end would otherwise be mispredicted each time. The row
-// `later` is fetched meanwhile, if it is to Fetch.
+// later[0] is fetched meanwhile, if it is to Fetch.
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, bool Fetch>
 [[gnu::always_inline]] inline void partial_dots(const float* const* queries,
                                                 const float* const* centers, std::size_t length,
-                                                const float* later, __m512* sums) {
+                                                const float* const* later, __m512* sums) {
 #pragma GCC unroll 32  // or it would be a call of memset
   for (std::size_t i = 0; i < Queries * Centers; ++i) sums[i] = _mm512_setzero_ps();
   if (FixedLength > 0) length = FixedLength;
 #pragma GCC unroll 8
   for (std::size_t d = 0; d < length; d += 16) {
-    if (Fetch) __builtin_prefetch(later + d);
+    if (Fetch) __builtin_prefetch(later[0] + d);
     __m512 q[Queries];
     for (std::size_t i = 0; i < Queries; ++i) q[i] = _mm512_loadu_ps(queries[i] + d);
     for (std::size_t k = 0; k < Centers; ++k) {
@@ -207,7 +208,7 @@ void add_dot_products(const float* const* queries, const float* const* centers, 
 
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength>
 void tile_of_dots(const float* const* queries, const float* const* centers, std::size_t length,
-                  const float* later, bool add, float* tile) {
+                  const float* const* later, bool add, float* tile) {
   __m512 sums[Queries * Centers];
   partial_dots<Queries, Centers, FixedLength, true>(queries, centers, length, later, sums);
   const __m512 dots = join_dots<Queries, Centers, kTileQueries>(sums);

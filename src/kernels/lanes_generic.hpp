@@ -161,10 +161,11 @@ void add_dot_products(const float* const* queries, const float* const* centers, 
 
 constexpr std::size_t kTileQueries = 1;
 constexpr std::size_t kTileElements = 5;
+constexpr std::size_t kTileRowsAhead = 1;
 
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength>
 void tile_of_dots(const float* const* queries, const float* const* centers, std::size_t length,
-                  const float* /*later*/, bool add, float* tile) {
+                  const float* const* /*later*/, bool add, float* tile) {
   for (std::size_t c = 0; c < Centers; ++c) {
     const float dot = dot_product(queries[0], centers[c], length);
     tile[c] = add ? tile[c] + dot : dot;

@@ -173,18 +173,18 @@ constexpr std::size_t kQueryBlock = 2;
 constexpr std::size_t kCenterBlock = 5;
 
 // One half of the sixteen partial sums of Queries x Centers dot products: all of them do not fit
-// into the registers at once. The row `later` is fetched meanwhile, unless it is nullptr.
+// into the registers at once. The row later[0] is fetched meanwhile, unless it is nullptr.
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, bool Fetch>
 [[gnu::noinline]] void half_of_partial_dots(const float* const* queries,
                                             const float* const* centers, std::size_t half,
                                             std::size_t length, float32x4_t (*partial)[Queries][4],
-                                            const float* later) {
+                                            const float* const* later) {
   float32x4_t sums[Centers][Queries][2];
   for (auto& of_center : sums)
     for (auto& of_dot : of_center) of_dot[0] = of_dot[1] = vdupq_n_f32(0);
   if (FixedLength > 0) length = FixedLength;
   for (std::size_t d = half; d < length + half; d += 16) {
-    if (Fetch) __builtin_prefetch(later + d);
+    if (Fetch) __builtin_prefetch(later[0] + d);
     float32x4_t q[Queries][2];
     for (std::size_t i = 0; i < Queries; ++i) {
       q[i][0] = vld1q_f32(queries[i] + d);
@@ -206,7 +206,7 @@ template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, boo
 // Calls take(c, q, queries[q] . centers[c]).
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, bool Fetch, class Take>
 void dot_products(const float* const* queries, const float* const* centers, std::size_t length,
-                  const float* later, const Take& take) {
+                  const float* const* later, const Take& take) {
   float32x4_t partial[Centers][Queries][4];
   half_of_partial_dots<Queries, Centers, FixedLength, Fetch>(queries, centers, 0, length, partial,
                                                              later);
@@ -226,10 +226,11 @@ void add_dot_products(const float* const* queries, const float* const* centers, 
 
 constexpr std::size_t kTileQueries = 2;
 constexpr std::size_t kTileElements = 12;
+constexpr std::size_t kTileRowsAhead = 1;
 
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength>
 void tile_of_dots(const float* const* queries, const float* const* centers, std::size_t length,
-                  const float* later, bool add, float* tile) {
+                  const float* const* later, bool add, float* tile) {
   dot_products<Queries, Centers, FixedLength, true>(queries, centers, length, later,
                                                     [&](std::size_t k, std::size_t i, float dot) {
                                                       float& out = tile[k * kTileQueries + i];
