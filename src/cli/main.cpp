@@ -200,7 +200,9 @@ int run(int argc, char** argv) {
     deepvoro::throw_if_files_changed();
     return done;
   } catch (const deepvoro::StoppedByAnother&) {
-    return bad_data;
+    // The one that failed says so, and what mpirun returns. Were this a failure too, mpirun would
+    // end that one, perhaps before its line is out.
+    return done;
   } catch (const deepvoro::Error& error) {
     return complain(exit_code(error.kind()), error.what());
   } catch (const std::bad_alloc&) {
