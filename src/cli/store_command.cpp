@@ -13,6 +13,7 @@
 #include "core/csv.hpp"
 #include "core/json_text.hpp"
 #include "core/text.hpp"
+#include "deepvoro/core/error.hpp"
 #include "deepvoro/core/parallel.hpp"
 #include "deepvoro/features/import.hpp"
 #include "deepvoro/features/join.hpp"

@@ -141,14 +141,13 @@ void SurrogateDistances<Real>::grow_to(std::size_t R) {
     if (joining.empty()) continue;
     shares_are_present_ = false;
     const auto first = static_cast<std::size_t>(joining.data() - classes.joined().data());
-    kernels::grow_surrogate(
-        kernels::active(),
-        kernels::SurrogateGrowth<Real>{.of_queries = of_queries_.row(first),
-                                       .of_ways = of_centers_.data() + first * ways,
-                                       .joining = joining.size(),
-                                       .ways = ways,
-                                       .stride = squared_.stride(),
-                                       .sums = squared_.row(0)});
+    kernels::grow_surrogate(kernels::active(), kernels::SurrogateGrowth<Real>{
+                                                   .of_queries = of_queries_.row(first),
+                                                   .of_ways = of_centers_.data() + first * ways,
+                                                   .joining = joining.size(),
+                                                   .ways = ways,
+                                                   .stride = squared_.stride(),
+                                                   .sums = squared_.row(0)});
   }
 }
 
