@@ -5,6 +5,7 @@
 //   KILL_AT       the number of the call, from 0; none to let the program run
 //   KILL_HALFWAY  set: a write puts down the first half of its bytes before the end
 //   KILL_INSTEAD  a file that is removed at that call; the program goes on
+//   KILL_WAITS    set: the program is not ended, but waits for a signal that does
 //   KILL_LOG      a file that gets the name of every call, a line each
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -55,7 +56,7 @@ bool is_counted(int file) {
 }
 
 [[noreturn]] void end() {
-  ::kill(::getpid(), SIGKILL);
+  if (setting("KILL_WAITS") == nullptr) ::kill(::getpid(), SIGKILL);
   for (;;) ::pause();
 }
 

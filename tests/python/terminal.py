@@ -7,10 +7,11 @@ import subprocess
 import pytest
 
 
-def run_on_terminal(command, ctrl_c_at=None):
+def run_on_terminal(command, ctrl_c_at=None, **environment):
     """Exit code and what stderr shows; `ctrl_c_at`: Ctrl-C comes as soon as that has this text in it."""
     terminal, stderr = open_terminal()
-    process = subprocess.Popen(list(map(str, command)), stderr=stderr, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(list(map(str, command)), stderr=stderr, stdout=subprocess.DEVNULL,
+                               env={**os.environ, **environment})
     os.close(stderr)
     shown = b""
     while chunk := read_terminal(terminal):

@@ -3,6 +3,7 @@ import csv
 import fcntl
 import io
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -245,8 +246,10 @@ def test_loading_is_shown_and_can_be_stopped(fit, pictures, model, tmp_path):
     out = tmp_path / "stopped.dv"
     commands = [("fit", pictures / "support", "--backbone", model, "--views", 64, "--out", out), ("predict", file, query),
                 ("add", file, "dog", query), ("explain", file, query)]
+    # A small network is loaded sooner than anybody presses a key.
+    held = {"LD_PRELOAD": os.environ["DEEPVORO_KILL_LIBRARY"], "KILL_FOLDER": str(model), "KILL_AT": "0", "KILL_WAITS": "1"}
     for command in commands:
-        code, shown = run_on_terminal([PROGRAM, *command], ctrl_c_at=f"loading {model.name} ...")
+        code, shown = run_on_terminal([PROGRAM, *command], ctrl_c_at=f"loading {model.name} ...", **held)
         assert code == -signal.SIGINT
         assert shown.endswith("\r\033[Kdeepvoro: stopped; nothing was written\r\n")
     assert not out.exists() and file.read_bytes() == before
