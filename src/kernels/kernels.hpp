@@ -108,7 +108,7 @@ struct TiledDots {
 // Dot products over this length are the quickest.
 inline constexpr std::size_t kQuickLength = 128;
 
-inline constexpr std::size_t kFlopsPerRound = 2 * 8 * 16;
+inline constexpr std::size_t kFlopsPerRound = 2 * 16 * 24;
 
 // A squared distance that comes from dot products begins to lose digits where it is below this part
 // of the squared norms of both points: 1 / kCancellation.

@@ -172,6 +172,7 @@ template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, boo
   __m256 sums[Centers * Queries];
   half_of_partial_dots<Queries, Centers, FixedLength, Fetch>(queries, centers, 0, length, later,
                                                              sums);
+#pragma GCC unroll 32  // or it would be a call of memcpy
   for (std::size_t i = 0; i < Centers * Queries; ++i) _mm256_store_ps(partial[i], sums[i]);
 }
 
