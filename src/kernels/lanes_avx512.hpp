@@ -146,7 +146,7 @@ constexpr std::size_t kQueryBlock = 4;
 constexpr std::size_t kCenterBlock = 4;
 constexpr std::size_t kTileQueries = 3;
 constexpr std::size_t kTileElements = 16;
-constexpr std::size_t kTileRowsAhead = 1;
+constexpr std::size_t kTileRowsAhead = 4;
 
 // sums[c * Queries + q]: sixteen partial sums of queries[q] . centers[c]. A loop of a length the
 // compiler knows is unrolled as a whole; its end would otherwise be mispredicted each time. The row
@@ -160,7 +160,8 @@ template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, boo
   if (FixedLength > 0) length = FixedLength;
 #pragma GCC unroll 8
   for (std::size_t d = 0; d < length; d += 16) {
-    if (Fetch) __builtin_prefetch(later[0] + d);
+    if (Fetch)
+      for (std::size_t a = 0; a < kTileRowsAhead; ++a) __builtin_prefetch(later[a] + d);
     __m512 q[Queries];
     for (std::size_t i = 0; i < Queries; ++i) q[i] = _mm512_loadu_ps(queries[i] + d);
     for (std::size_t k = 0; k < Centers; ++k) {
