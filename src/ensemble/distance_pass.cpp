@@ -227,11 +227,11 @@ void DistancePass<Real>::add_norms(std::span<const Real* const> rows, const Real
 template <class Real>
 void DistancePass<Real>::fit_samples(const Points<Real>& points, Run run, std::size_t begin,
                                      Worker& worker) {
+  points.block(run.first, begin, worker.wide.data(),
+               {rows_.row(run.first), run.count, rows_.cols(), rows_.stride()});
   worker.rows.clear();
-  for (std::size_t sample = run.first; sample < run.first + run.count; ++sample) {
-    points.columns(sample, begin, rows_.stride(), worker.wide.data(), rows_.row(sample));
+  for (std::size_t sample = run.first; sample < run.first + run.count; ++sample)
     worker.rows.push_back(rows_.row(sample));
-  }
   const PointScales<Real>* scales = points.scales();
   add_norms(worker.rows, scales == nullptr ? nullptr : scales->of_queries.data() + begin, worker,
             &sample_norms_[run.first]);

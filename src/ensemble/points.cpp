@@ -53,6 +53,13 @@ void MappedPoints<Real>::columns(std::size_t row, std::size_t begin, std::size_t
   std::fill(out + (end - begin), out + count, Real{0});
 }
 
+template <class Real>
+void MappedPoints<Real>::block(std::size_t first_row, std::size_t begin, double* scratch,
+                               MatrixView<Real> out) const {
+  for (std::size_t r = 0; r < out.rows(); ++r)
+    columns(first_row + r, begin, out.stride(), scratch, out.row(r));
+}
+
 template class MappedPoints<float>;
 template class MappedPoints<double>;
 

@@ -31,6 +31,9 @@ class Points {
   // padded(dim) elements.
   virtual void columns(std::size_t row, std::size_t begin, std::size_t count, double* scratch,
                        Real* out) const = 0;
+  // The same of rows that follow each other: as many as `out` has, and its stride is the count.
+  virtual void block(std::size_t first_row, std::size_t begin, double* scratch,
+                     MatrixView<Real> out) const = 0;
   // nullptr: rows are queries and centers as they are.
   [[nodiscard]] virtual const PointScales<Real>* scales() const { return nullptr; }
 };
@@ -44,6 +47,10 @@ class TransformedPoints final : public Points<Real> {
   void columns(std::size_t row, std::size_t begin, std::size_t count, double* scratch,
                Real* out) const override {
     transformer_.columns(row, begin, count, scratch, out);
+  }
+  void block(std::size_t first_row, std::size_t begin, double* scratch,
+             MatrixView<Real> out) const override {
+    transformer_.block(first_row, begin, scratch, out);
   }
 
  private:
@@ -59,6 +66,8 @@ class MappedPoints final : public Points<Real> {
 
   void columns(std::size_t row, std::size_t begin, std::size_t count, double* scratch,
                Real* out) const override;
+  void block(std::size_t first_row, std::size_t begin, double* scratch,
+             MatrixView<Real> out) const override;
   [[nodiscard]] const PointScales<Real>* scales() const override {
     return scales_.of_queries.empty() ? nullptr : &scales_;
   }

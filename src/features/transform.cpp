@@ -32,6 +32,11 @@ Ladder ladder_for(double lambda) {
   return Ladder::power;
 }
 
+// What elements are multiplied with to make up a row of length 1.
+float scale_of(double norm) {
+  return static_cast<float>(norm > 0 ? 1 / norm : 0);
+}
+
 // log(wz + b) is kept as log(wz/b + 1), which is 0 where a ReLU feature is.
 bool logarithm_has_origin(const Transform& transform) {
   return transform.lambda == 0 && !transform.is_signed && transform.b > 0;
@@ -121,6 +126,7 @@ void LoadedView::load(const std::string& split, const std::string& view) {
               : store_.view_place(split, view);
   dim_ = store_.dim(view);
   norms_.resize(some_ ? some_->size() : store_.split(split).samples);
+  scales_.resize(norms_.size());
   if (block_columns_ > 0) return copy(RowReader(store_, split, view));
   mapped_ = store_.features(split, view);
   element_ = mapped_->element();
@@ -134,6 +140,7 @@ void LoadedView::measure(std::size_t row, const std::byte* elements) {
   norms_[row] = element_ == ElementType::float16
                     ? kernels.norm_float16(reinterpret_cast<const std::uint16_t*>(elements), dim())
                     : kernels.norm_float32(reinterpret_cast<const float*>(elements), dim());
+  scales_[row] = scale_of(norms_[row]);
   // Squares of float32 values cannot overflow a double: the norm is finite just when the row is.
   if (std::isfinite(norms_[row])) return;
   std::vector<double> wide(padded(dim()));
@@ -162,11 +169,11 @@ void LoadedView::copy(const RowReader& reader) {
 }
 
 LoadedView::Run LoadedView::run(std::size_t row, std::size_t column) const {
-  if (mapped_) return {mapped_->row(row) + column * element_size(element_), dim() - column};
+  if (mapped_) return {mapped_->row(row) + column * element_size(element_), dim() - column, 0};
   const std::size_t block_begin = column / block_columns_ * block_columns_;
   const std::size_t width = std::min(block_columns_, dim() - block_begin);
   const std::size_t offset = block_begin * rows() + row * width + (column - block_begin);
-  return {blocks_.row(0) + offset * element_size(element_), width - (column - block_begin)};
+  return {blocks_.row(0) + offset * element_size(element_), width - (column - block_begin), width};
 }
 
 std::vector<std::uint32_t> rows_for_center(std::size_t rows_of_split) {
@@ -205,8 +212,11 @@ TransformPlan::TransformPlan(const Transform& transform)
 template <class Real>
 RowStatus TransformPlan::apply(ElementType element, const std::byte* row, std::size_t count,
                                double norm, const float* center, double* scratch, Real* out) const {
-  if constexpr (std::is_same_v<Real, float>)
-    if (quick(element, row, count, norm, center, out)) return RowStatus::ok;
+  if constexpr (std::is_same_v<Real, float>) {
+    const float scale = scale_of(norm);
+    if (quick(element, row, count, &scale, center, count, {out, 1, count, count}))
+      return RowStatus::ok;
+  }
   widen(element, row, count, scratch);
   const RowStatus status = kernels::active().transform(exact_, norm, count, scratch);
   for (std::size_t i = 0; i < count; ++i)
@@ -219,17 +229,33 @@ template RowStatus TransformPlan::apply(ElementType, const std::byte*, std::size
 template RowStatus TransformPlan::apply(ElementType, const std::byte*, std::size_t, double,
                                         const float*, double*, double*) const;
 
-bool TransformPlan::quick(ElementType element, const std::byte* row, std::size_t count, double norm,
-                          const float* center, float* out) const {
+// A scale that is not finite takes every element out of the domain.
+bool TransformPlan::quick(ElementType element, const std::byte* rows, std::size_t stride,
+                          const float* scales, const float* center, std::size_t columns,
+                          MatrixView<float> out) const {
   if (!has_quick_) return false;
-  const auto scale = static_cast<float>(norm > 0 ? 1 / norm : 0);
-  if (!std::isfinite(scale)) return false;
   const kernels::Table& kernels = kernels::active();
+  const auto task_of = [&]<class Element>() {
+    return kernels::QuickRows<Element>{.rows = reinterpret_cast<const Element*>(rows),
+                                       .row_stride = stride,
+                                       .scales = scales,
+                                       .count = out.rows(),
+                                       .center = center,
+                                       .columns = columns,
+                                       .out = out.data(),
+                                       .out_stride = out.stride()};
+  };
   return element == ElementType::float16
-             ? kernels.quick_float16(quick_, reinterpret_cast<const std::uint16_t*>(row), scale,
-                                     center, count, out)
-             : kernels.quick_float32(quick_, reinterpret_cast<const float*>(row), scale, center,
-                                     count, out);
+             ? kernels.quick_float16(quick_, task_of.template operator()<std::uint16_t>())
+             : kernels.quick_float32(quick_, task_of.template operator()<float>());
+}
+
+bool TransformPlan::apply_quickly(const LoadedView& view, std::size_t first_row, std::size_t column,
+                                  const float* center, std::size_t columns,
+                                  MatrixView<float> out) const {
+  const LoadedView::Run run = view.run(first_row, column);
+  return run.stride > 0 && columns <= run.count &&
+         quick(view.element(), run.data, run.stride, view.scale(first_row), center, columns, out);
 }
 
 TransformPlan::Complaint TransformPlan::explain(ElementType element, const std::byte* row,
@@ -282,8 +308,25 @@ void RowTransformer::columns(std::size_t row, std::size_t begin, std::size_t cou
   }
 }
 
+template <class Real>
+void RowTransformer::block(std::size_t first_row, std::size_t begin, double* scratch,
+                           MatrixView<Real> out) const {
+  if constexpr (std::is_same_v<Real, float>) {
+    const std::size_t columns = std::min(out.stride(), view_.dim() - begin);
+    if (plan_.apply_quickly(view_, first_row, begin, center_.data() + begin, columns, out)) {
+      for (std::size_t r = 0; r < out.rows() && columns < out.stride(); ++r)
+        std::fill(out.row(r) + columns, out.row(r) + out.stride(), Real{0});
+      return;
+    }
+  }
+  for (std::size_t r = 0; r < out.rows(); ++r)
+    this->columns(first_row + r, begin, out.stride(), scratch, out.row(r));
+}
+
 template void RowTransformer::columns(std::size_t, std::size_t, std::size_t, double*, float*) const;
 template void RowTransformer::columns(std::size_t, std::size_t, std::size_t, double*,
                                       double*) const;
+template void RowTransformer::block(std::size_t, std::size_t, double*, MatrixView<float>) const;
+template void RowTransformer::block(std::size_t, std::size_t, double*, MatrixView<double>) const;
 
 }  // namespace deepvoro

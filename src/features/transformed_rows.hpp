@@ -48,12 +48,15 @@ class LoadedView {
   [[nodiscard]] std::size_t dim() const { return dim_; }
   [[nodiscard]] ElementType element() const { return element_; }
   [[nodiscard]] double norm(std::size_t row) const { return norms_[row]; }
+  // What a row is multiplied with to have length 1; that of a zero row is 0.
+  [[nodiscard]] const float* scale(std::size_t row) const { return scales_.data() + row; }
   [[nodiscard]] const std::string& file() const { return file_; }
 
   // The elements of a row from a column on, as far as they lie in one block.
   struct Run {
     const std::byte* data;
     std::size_t count;
+    std::size_t stride;  // in elements, to the same of the next row; 0: it is somewhere
   };
   [[nodiscard]] Run run(std::size_t row, std::size_t column) const;
 
@@ -69,6 +72,7 @@ class LoadedView {
   std::size_t dim_ = 0;
   ElementType element_ = ElementType::float32;
   std::vector<double> norms_;
+  std::vector<float> scales_;
   Matrix<std::byte> blocks_;
   std::optional<FeatureRows> mapped_;
 };
@@ -93,6 +97,12 @@ class TransformPlan {
   kernels::RowStatus apply(ElementType element, const std::byte* row, std::size_t count,
                            double norm, const float* center, double* scratch, Real* out) const;
 
+  // The same of rows that follow each other, all with elements that take no more than float32;
+  // false where some do, and out is unspecified.
+  [[nodiscard]] bool apply_quickly(const LoadedView& view, std::size_t first_row,
+                                   std::size_t column, const float* center, std::size_t columns,
+                                   MatrixView<float> out) const;
+
   // What is wrong with the first element that apply() refuses; column counts from 0.
   struct Complaint {
     std::size_t column;
@@ -103,8 +113,9 @@ class TransformPlan {
                                   double norm, double* scratch) const;
 
  private:
-  [[nodiscard]] bool quick(ElementType element, const std::byte* row, std::size_t count,
-                           double norm, const float* center, float* out) const;
+  [[nodiscard]] bool quick(ElementType element, const std::byte* rows, std::size_t stride,
+                           const float* scales, const float* center, std::size_t columns,
+                           MatrixView<float> out) const;
 
   Transform transform_;
   kernels::RowTransform exact_;
@@ -126,6 +137,9 @@ class RowTransformer {
   template <class Real>
   void columns(std::size_t row, std::size_t begin, std::size_t count, double* scratch,
                Real* out) const;
+  // The same of rows that follow each other: as many as `out` has, and its stride is the count.
+  template <class Real>
+  void block(std::size_t first_row, std::size_t begin, double* scratch, MatrixView<Real> out) const;
 
  private:
   const LoadedView& view_;

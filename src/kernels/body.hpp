@@ -173,8 +173,20 @@ void each(Real* row, std::size_t dim, Function function) {
   for (std::size_t i = 0; i < dim; ++i) row[i] = function(row[i]);
 }
 
-// `row` holds elements as they are in the store and receives the results. What the ladder makes of
-// elements outside its domain does not matter: the row is then done again.
+inline void widen(const std::uint16_t* row, std::size_t count, float* out) {
+  widen_half(row, count, out);
+}
+inline void widen(const float* row, std::size_t count, float* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = row[i];
+}
+
+template <int ForWriting, class T>
+void fetch_row(const T* row, std::size_t count) {
+  for (std::size_t i = 0; i < count; i += 64 / sizeof(T)) __builtin_prefetch(row + i, ForWriting);
+}
+
+// `row` holds widened elements and receives the results. What the ladder makes of elements outside
+// its domain does not matter: the row is then done again.
 template <class Ladder>
 bool quick_ladder(const dk::QuickTransform& t, float scale, const float* center, std::size_t count,
                   float* row, Ladder ladder) {
@@ -191,37 +203,37 @@ bool quick_ladder(const dk::QuickTransform& t, float scale, const float* center,
   return outside == 0;
 }
 
-bool quick_transform(const dk::QuickTransform& t, float scale, const float* center,
-                     std::size_t count, float* row) {
-  const auto climb = [&](auto ladder) {
-    return quick_ladder(t, scale, center, count, row, ladder);
-  };
+template <class Element, class Ladder>
+bool quick_rows(const dk::QuickTransform& t, const dk::QuickRows<Element>& task, Ladder ladder) {
+  constexpr std::size_t ahead = 4;
+  bool inside = true;
+  for (std::size_t r = 0; r < task.count; ++r) {
+    const Element* row = task.rows + r * task.row_stride;
+    float* out = task.out + r * task.out_stride;
+    fetch_row<0>(row + ahead * task.row_stride, task.columns);
+    fetch_row<1>(out + ahead * task.out_stride, task.columns);
+    widen(row, task.columns, out);
+    inside &= quick_ladder(t, task.scales[r], task.center, task.columns, out, ladder);
+  }
+  return inside;
+}
+
+template <class Element>
+bool quick_transform(const dk::QuickTransform& t, const dk::QuickRows<Element>& task) {
   switch (t.ladder) {
     case dk::Ladder::identity:
-      return climb([](float y) { return y; });
+      return quick_rows(t, task, [](float y) { return y; });
     case dk::Ladder::square_root:
-      return climb([](float y) { return sqrtf(y); });
+      return quick_rows(t, task, [](float y) { return sqrtf(y); });
     case dk::Ladder::three_quarters:
-      return climb([](float y) { return sqrtf(y) * sqrtf(sqrtf(y)); });
+      return quick_rows(t, task, [](float y) { return sqrtf(y) * sqrtf(sqrtf(y)); });
     case dk::Ladder::square:
-      return climb([](float y) { return y * y; });
+      return quick_rows(t, task, [](float y) { return y * y; });
     case dk::Ladder::logarithm:
-      return climb([](float y) { return quick_log(y); });
+      return quick_rows(t, task, [](float y) { return quick_log(y); });
     default:
       return false;
   }
-}
-
-bool quick_float16(const dk::QuickTransform& t, const std::uint16_t* row, float scale,
-                   const float* center, std::size_t count, float* out) {
-  widen_half(row, count, out);
-  return quick_transform(t, scale, center, count, out);
-}
-
-bool quick_float32(const dk::QuickTransform& t, const float* row, float scale, const float* center,
-                   std::size_t count, float* out) {
-  for (std::size_t i = 0; i < count; ++i) out[i] = row[i];
-  return quick_transform(t, scale, center, count, out);
 }
 
 void climb_ladder(const dk::RowTransform& t, double* row, std::size_t dim) {
@@ -301,6 +313,7 @@ dk::RowStatus transform(const dk::RowTransform& t, double norm, std::size_t dim,
 
 template <class Real>
 void accumulate(const Real* values, std::size_t count, double* sums) {
+  fetch_row<1>(sums + count, count);
   for (std::size_t i = 0; i < count; ++i) sums[i] += static_cast<double>(values[i]);
 }
 
@@ -338,8 +351,8 @@ constexpr dk::Table make_table(dk::Level level) {
           .widen_float16 = widen_float16,
           .widen_float32 = widen_float32,
           .transform = transform,
-          .quick_float16 = quick_float16,
-          .quick_float32 = quick_float32,
+          .quick_float16 = quick_transform<std::uint16_t>,
+          .quick_float32 = quick_transform<float>,
           .add_dots_float = add_dots_float,
           .add_dots_double = add_dots_double,
           .tile_queries = kTileQueries,

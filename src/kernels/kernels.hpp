@@ -46,6 +46,19 @@ struct QuickTransform {
   float lowest = 0;  // w*z + b must not be below; what is goes through `transform`
 };
 
+// Rows as they are in a store, and where they go. What follows the last of either is fetched, too.
+template <class Element>
+struct QuickRows {
+  const Element* rows = nullptr;
+  std::size_t row_stride = 0;
+  const float* scales = nullptr;  // of each row
+  std::size_t count = 0;
+  const float* center = nullptr;
+  std::size_t columns = 0;
+  float* out = nullptr;
+  std::size_t out_stride = 0;
+};
+
 enum class RowStatus {
   ok,
   not_finite,     // the row holds NaN or infinity
@@ -143,12 +156,10 @@ struct Table {
   // are unspecified.
   RowStatus (*transform)(const RowTransform& transform, double norm, std::size_t dim, double* row);
 
-  // out[i] = ladder((w * scale) * row[i] + b) - center[i], to 2 ulp of the first term. False when
-  // an element is out of the ladder's domain or near its end; out is then unspecified.
-  bool (*quick_float16)(const QuickTransform& transform, const std::uint16_t* row, float scale,
-                        const float* center, std::size_t count, float* out);
-  bool (*quick_float32)(const QuickTransform& transform, const float* row, float scale,
-                        const float* center, std::size_t count, float* out);
+  // out[r][i] = ladder((w * scales[r]) * rows[r][i] + b) - center[i], to 2 ulp of the first term.
+  // False when an element is out of the ladder's domain or near its end; out is then unspecified.
+  bool (*quick_float16)(const QuickTransform& transform, const QuickRows<std::uint16_t>& rows);
+  bool (*quick_float32)(const QuickTransform& transform, const QuickRows<float>& rows);
 
   void (*add_dots_float)(const DotProducts<float>& task);
   void (*add_dots_double)(const DotProducts<double>& task);
@@ -197,7 +208,7 @@ struct Table {
   void (*squared_distances_double)(const double* query, const double* centers, std::size_t stride,
                                    std::size_t count, std::size_t length, double* out);
 
-  // sums[i] += values[i]
+  // sums[i] += values[i]. As many sums after these are fetched, too: often they are the next.
   void (*accumulate_float)(const float* values, std::size_t count, double* sums);
   void (*accumulate_double)(const double* values, std::size_t count, double* sums);
 

@@ -50,6 +50,15 @@ class TransformedView {
   std::vector<Real> row(std::size_t index) const {
     return columns<Real>(index, 0, padded(view_.dim()));
   }
+  // All rows, from a column on.
+  template <class Real>
+  Matrix<Real> block(std::size_t begin, std::size_t count) const {
+    std::vector<double> scratch(padded(view_.dim()), -1);
+    Matrix<Real> out(view_.rows(), count);
+    std::fill_n(out.row(0), out.rows() * out.stride(), Real{-1});
+    transformer_.block(0, begin, scratch.data(), out.view());
+    return out;
+  }
   [[nodiscard]] double center(std::size_t column) const {
     return static_cast<double>(transformer_.center()[column]);
   }
@@ -176,6 +185,42 @@ TEST(RowTransformer, GivesPartsOfARowAsTheyStandInTheWhole) {
         EXPECT_EQ(view.columns<float>(1, begin, 16)[i], narrow[begin + i]);
       }
   }
+}
+
+template <class Real>
+void expect_block_of_rows(const TransformedView& view, std::size_t begin, std::size_t count) {
+  const Matrix<Real> block = view.block<Real>(begin, count);
+  for (std::size_t r = 0; r < block.rows(); ++r) {
+    const std::vector<Real> row = view.columns<Real>(r, begin, block.stride());
+    for (std::size_t i = 0; i < block.stride(); ++i)
+      EXPECT_EQ(block.row(r)[i], row[i]) << "row " << r << " column " << begin + i;
+  }
+}
+
+TEST(RowTransformer, GivesRowsThatFollowEachOtherAsItGivesEach) {
+  Rows rows = random_rows(9, 37, false, 5);
+  const auto expect_blocks = [&] {
+    for (const Transform& transform :
+         {Transform{.lambda = 0.5}, Transform{.b = 0.1, .lambda = 0}, Transform{.lambda = 1.3}}) {
+      const TransformedView view(rows, transform);
+      for (const std::size_t begin : {0U, 16U, 20U, 32U}) {
+        expect_block_of_rows<float>(view, begin, 16);
+        expect_block_of_rows<double>(view, begin, 16);
+      }
+    }
+  };
+  expect_blocks();
+  std::ranges::fill(rows[3], 0.0F);
+  std::ranges::fill(rows[5], 3e-40F);  // the inverse of its length is no float
+  expect_blocks();
+}
+
+TEST(RowTransformer, NamesTheRowOfABlockThatItCannotTransform) {
+  Rows rows = random_rows(4, 20, false, 6);
+  rows[2][17] = -1;
+  const TransformedView view(rows, {.lambda = 0.5});
+  expect_error(ErrorKind::data, {"view.npy", "row 2", "column 17", "-1"},
+               [&] { (void)view.block<float>(16, 16); });
 }
 
 TEST(RowTransformer, ReadsFloat16) {
