@@ -23,6 +23,11 @@ class Matrix {
   Matrix(std::size_t rows, std::size_t cols)
       : rows_(rows), cols_(cols), data_(allocate(rows * padded(cols))) {}
 
+  // Zeros of another shape; a matrix that has this one stays as it is.
+  void reshape(std::size_t rows, std::size_t cols) {
+    if (rows != rows_ || cols != cols_) *this = Matrix(rows, cols);
+  }
+
   [[nodiscard]] MatrixView<T> view() { return {data_.get(), rows_, cols_, padded(cols_)}; }
   [[nodiscard]] MatrixView<const T> view() const {
     return {data_.get(), rows_, cols_, padded(cols_)};

@@ -12,9 +12,14 @@
 namespace deepvoro {
 namespace {
 
-// So many queries are worked on together. They stay in the second-level cache while prototypes
-// pass by.
-constexpr std::size_t kBlock = 32;
+// How many queries are worked on together: they stay in the second-level cache while prototypes
+// pass by, and every thread has some.
+std::size_t queries_together(std::size_t count, std::size_t dim, unsigned threads) {
+  constexpr std::size_t cached = (std::size_t{384} << 10U) / sizeof(float);
+  constexpr std::size_t most = 128;
+  const std::size_t of_thread = count / std::max(threads, 1U) + 1;
+  return std::clamp<std::size_t>(std::min(cached / dim, of_thread), 1, most);
+}
 
 MatrixView<const float> rows_of(MatrixView<const float> all, std::size_t begin, std::size_t end) {
   return {all.row(begin), end - begin, all.cols(), all.stride()};
@@ -78,7 +83,8 @@ void FittedEnsemble::influence_without(std::span<const MatrixView<const float>> 
   if (out.cols() != classes_ || out.rows() != labels.size())
     throw usage_error("every sample needs a label, and room for one influence per class");
   if (influence_.alpha() != 1) throw usage_error("samples are left out where alpha is 1");
-  parallel_for(threads, out.rows(), kBlock, [&](std::size_t begin, std::size_t end, unsigned) {
+  const std::size_t block = queries_together(out.rows(), std::ranges::max(dims_), threads);
+  parallel_for(threads, out.rows(), block, [&](std::size_t begin, std::size_t end, unsigned) {
     influence_of_block(samples, labels.subspan(begin, end - begin), begin, end, out);
   });
 }
@@ -89,7 +95,8 @@ void FittedEnsemble::influence(std::span<const MatrixView<const float>> queries,
   for (const MatrixView<const float>& view : queries)
     if (view.rows() != out.rows())
       throw usage_error("every view of the queries must have the same number of rows");
-  parallel_for(threads, out.rows(), kBlock, [&](std::size_t begin, std::size_t end, unsigned) {
+  const std::size_t block = queries_together(out.rows(), std::ranges::max(dims_), threads);
+  parallel_for(threads, out.rows(), block, [&](std::size_t begin, std::size_t end, unsigned) {
     influence_of_block(queries, {}, begin, end, out);
   });
 }
@@ -103,6 +110,7 @@ void FittedEnsemble::influence_of_block(std::span<const MatrixView<const float>>
   for (std::size_t v = 0; v < views_.size(); ++v)
     if (v >= queries.size() || queries[v].cols() != dims_[v])
       throw usage_error("the query needs features of every view of the support");
+  GroupScratch of_groups;
   Matrix<float> mean;
   const Group* last = nullptr;
   MatrixView<const float> seen;
@@ -118,7 +126,7 @@ void FittedEnsemble::influence_of_block(std::span<const MatrixView<const float>>
       for (std::size_t q = 0; q < norms.size(); ++q) norms[q] = checked_norm(seen[q], scratch);
     }
     last = group.get();
-    group->add_terms(seen, norms, left_out_of, influence_, sums.view());
+    group->add_terms(seen, norms, left_out_of, influence_, of_groups, sums.view());
   }
   for (std::size_t q = begin; q < end; ++q)
     for (std::size_t k = 0; k < classes_; ++k)

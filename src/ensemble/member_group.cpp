@@ -88,9 +88,11 @@ class GroupOf final : public FittedEnsemble::Group {
 
   void add_terms(MatrixView<const float> queries, std::span<const double> norms,
                  std::span<const std::size_t> left_out_of, const Influence& influence,
-                 MatrixView<double> sums) const override {
-    const Matrix<Real> points = points_of(queries, norms);
-    Matrix<Real> distances(classes_, points.rows());
+                 GroupScratch& of_groups, MatrixView<double> sums) const override {
+    QueryScratch<Real>& scratch = of_groups.of<Real>();
+    const MatrixView<const Real> points = points_of(queries, norms, scratch);
+    Matrix<Real>& distances = scratch.distances;
+    distances.reshape(classes_, points.rows());
     measure(points, left_out_of.empty() ? uses_offsets_ : true, distances.view());
     for (std::size_t q = 0; q < left_out_of.size(); ++q)
       if (sizes_[left_out_of[q]] > 1)
@@ -282,24 +284,25 @@ class GroupOf final : public FittedEnsemble::Group {
     return *source.base;
   }
 
-  [[nodiscard]] Matrix<Real> points_of(MatrixView<const float> queries,
-                                       std::span<const double> norms) const {
+  [[nodiscard]] MatrixView<const Real> points_of(MatrixView<const float> queries,
+                                                 std::span<const double> norms,
+                                                 QueryScratch<Real>& scratch) const {
     const std::size_t dim = queries.cols();
-    std::vector<double> scratch(padded(dim));
-    Matrix<Real> rows(queries.rows(), dim);
+    scratch.wide.resize(padded(dim));
+    scratch.rows.reshape(queries.rows(), dim);
     for (std::size_t q = 0; q < queries.rows(); ++q)
-      transformer_.apply(queries[q], norms[q], scratch, rows.row(q));
-    if (space_ == nullptr) return rows;
-    Matrix<Real> mapped(queries.rows(), dim);
+      transformer_.apply(queries[q], norms[q], scratch.wide, scratch.rows.row(q));
+    if (space_ == nullptr) return scratch.rows.view();
+    scratch.mapped.reshape(queries.rows(), dim);
     const std::vector<double> nothing(padded(dim));
-    space_->map(MatrixView<const Real>(rows.view()), nothing.data(), mapped.view());
-    return mapped;
+    space_->map(MatrixView<const Real>(scratch.rows.view()), nothing.data(), scratch.mapped.view());
+    return scratch.mapped.view();
   }
 
   // distances: [classes x points]
-  void measure(const Matrix<Real>& points, bool with_offsets, MatrixView<Real> distances) const {
+  void measure(MatrixView<const Real> points, bool with_offsets, MatrixView<Real> distances) const {
     for (const CenterSet& set : sets_) {
-      if (space_ == nullptr) return set.diagram.distances(points.view(), distances);
+      if (space_ == nullptr) return set.diagram.distances(points, distances);
       Matrix<Real> scaled(points.rows(), points.cols());
       for (std::size_t q = 0; q < points.rows(); ++q)
         for (std::size_t i = 0; i < points.cols(); ++i)

@@ -3,11 +3,34 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
+#include "core/matrix.hpp"
 #include "deepvoro/ensemble/fitted.hpp"
 
 namespace deepvoro {
+
+// What queries are turned into, in memory that the next group uses again.
+template <class Real>
+struct QueryScratch {
+  std::vector<double> wide;
+  Matrix<Real> rows;
+  Matrix<Real> mapped;
+  Matrix<Real> distances;
+};
+struct GroupScratch {
+  QueryScratch<float> in_float;
+  QueryScratch<double> in_double;
+
+  template <class Real>
+  [[nodiscard]] QueryScratch<Real>& of() {
+    if constexpr (std::is_same_v<Real, float>)
+      return in_float;
+    else
+      return in_double;
+  }
+};
 
 // Members that see the same points, by growing growth().
 class FittedEnsemble::Group {
@@ -24,7 +47,7 @@ class FittedEnsemble::Group {
   // they are not.
   virtual void add_terms(MatrixView<const float> queries, std::span<const double> norms,
                          std::span<const std::size_t> left_out_of, const Influence& influence,
-                         MatrixView<double> sums) const = 0;
+                         GroupScratch& scratch, MatrixView<double> sums) const = 0;
 };
 
 // What members of a group have in common.

@@ -21,7 +21,7 @@ VoronoiDiagram<Real>::VoronoiDiagram(MatrixView<const Real> centers)
 template <class Real>
 Matrix<Real>& VoronoiDiagram<Real>::reshaped(std::size_t cells, std::size_t dim) {
   squared_norms_.clear();
-  if (centers_.rows() != cells || centers_.cols() != dim) centers_ = Matrix<Real>(cells, dim);
+  centers_.reshape(cells, dim);
   return centers_;
 }
 
@@ -56,7 +56,7 @@ void VoronoiDiagram<Real>::distances_by_products(MatrixView<const Real> queries,
                                                  MatrixView<Real> out) const {
   const kernels::Table& table = kernels::active();
   const std::size_t count = queries.rows();
-  Matrix<Real> dots(cells(), count);
+  std::fill_n(out.row(0), cells() * out.stride(), Real{0});
   std::vector<const Real*> query_rows(count);
   std::vector<const Real*> center_rows(cells());
   std::vector<Real> query_norms(count);
@@ -70,14 +70,16 @@ void VoronoiDiagram<Real>::distances_by_products(MatrixView<const Real> queries,
                                                       .centers = center_rows.data(),
                                                       .center_count = cells(),
                                                       .length = centers_.stride(),
-                                                      .out = dots.row(0),
-                                                      .center_stride = dots.stride()});
+                                                      .out = out.row(0),
+                                                      .center_stride = out.stride()});
   std::vector<Real> norms(count);
+  std::vector<Real> dots(count);
   for (std::size_t k = 0; k < cells(); ++k) {
+    std::copy_n(out.row(k), count, dots.begin());
     for (std::size_t q = 0; q < count; ++q) norms[q] = query_norms[q] + squared_norms_[k];
-    if (!kernels::distances(table, norms.data(), dots.row(k), count, out.row(k))) continue;
+    if (!kernels::distances(table, norms.data(), dots.data(), count, out.row(k))) continue;
     for (std::size_t q = 0; q < count; ++q)
-      if (kernels::loses_digits(norms[q], dots.row(k)[q]))
+      if (kernels::loses_digits(norms[q], dots[q]))
         out.row(k)[q] = by_differences(queries.row(q), k);
   }
 }
