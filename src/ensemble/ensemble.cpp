@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 
+#include "deepvoro/core/parallel.hpp"
 #include "ensemble/influence_field.hpp"
 
 namespace deepvoro {
@@ -20,13 +21,25 @@ std::vector<EpisodeRange> field_batches(const EpisodeList& episodes,
 }
 
 void assign_queries(const InfluenceField& field, EpisodeRange batch, std::span<double> accuracy,
-                    const ScoreSink& scores) {
-  std::vector<double> of_episode(InfluenceField::values_per_episode(field.shape()));
-  for (std::size_t e = batch.begin; e < batch.end; ++e) {
-    accuracy[e] = percent_of_queries(field.correct_queries(e - batch.begin), field.shape());
-    if (!scores) continue;
-    field.scores(e - batch.begin, of_episode);
-    scores(of_episode);
+                    const ScoreSink& scores, unsigned threads) {
+  constexpr std::size_t grain = 4;
+  constexpr std::size_t values_at_a_time = std::size_t{1} << 20U;
+  const std::size_t values = InfluenceField::values_per_episode(field.shape());
+  const std::size_t at_a_time = std::max<std::size_t>(1, values_at_a_time / values);
+  std::vector<double> kept(scores ? std::min(at_a_time, batch.end - batch.begin) * values : 0);
+  for (std::size_t first = batch.begin; first < batch.end; first += at_a_time) {
+    const std::size_t count = std::min(at_a_time, batch.end - first);
+    const auto of_episode = [&](std::size_t i) {
+      return std::span(kept).subspan(i * values, values);
+    };
+    parallel_for(threads, count, grain, [&](std::size_t begin, std::size_t end, unsigned) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t in_batch = first + i - batch.begin;
+        accuracy[first + i] = percent_of_queries(field.correct_queries(in_batch), field.shape());
+        if (scores) field.scores(in_batch, of_episode(i));
+      }
+    });
+    for (std::size_t i = 0; scores && i < count; ++i) scores(of_episode(i));
   }
 }
 
@@ -63,12 +76,15 @@ std::vector<double> evaluate_ensemble(const EpisodeSetting& setting, const Selec
                                       const ScoreSink& scores, const Progress& progress) {
   const Pool members = picked(selection.members(), streaming_order(selection.members()));
   std::vector<double> accuracy(setting.episodes.size());
-  const auto batches = field_batches(setting.episodes, setting.largest_field_bytes);
+  // To clear more memory takes longer than to transform the rows of a batch.
+  constexpr std::size_t quick_field_bytes = std::size_t{256} << 20U;
+  const auto batches =
+      field_batches(setting.episodes, std::min(setting.largest_field_bytes, quick_field_bytes));
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const EpisodeRange batch = batches[i];
     InfluenceField field(batch.end - batch.begin, setting.episodes.shape(), setting.influence);
     add_members(setting, members, batch, field, {}, part_of(progress, i, batches.size()));
-    assign_queries(field, batch, accuracy, scores);
+    assign_queries(field, batch, accuracy, scores, setting.threads);
   }
   return accuracy;
 }

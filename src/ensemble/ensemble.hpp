@@ -34,6 +34,6 @@ namespace deepvoro {
 
 // Reads a batch off its field: the accuracy of its episodes in percent, and their influence.
 void assign_queries(const InfluenceField& field, EpisodeRange batch, std::span<double> accuracy,
-                    const ScoreSink& scores);
+                    const ScoreSink& scores, unsigned threads);
 
 }  // namespace deepvoro

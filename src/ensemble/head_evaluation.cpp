@@ -97,7 +97,7 @@ std::vector<double> evaluate_with(const EpisodeSetting& setting, const EpisodeLi
                      progress(static_cast<double>(batch.begin + end) /
                               static_cast<double>(setting.episodes.size()));
                  });
-    assign_queries(field, batch, accuracy, sink);
+    assign_queries(field, batch, accuracy, sink, setting.threads);
   }
   return accuracy;
 }

@@ -1,6 +1,15 @@
 #include "ensemble/influence_field.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace deepvoro {
+namespace {
+
+// So many queries are looked at side by side, as they lie.
+constexpr std::size_t kTogether = 16;
+
+}  // namespace
 
 InfluenceField::InfluenceField(std::size_t episodes, const EpisodeShape& shape, Influence influence)
     : shape_(shape), influence_(influence), sums_(episodes * shape.ways, shape.total_queries()) {}
@@ -16,10 +25,13 @@ void InfluenceField::add(std::size_t episode, std::span<const double> terms) {
 }
 
 void InfluenceField::scores(std::size_t episode, std::span<double> out) const {
-  for (std::size_t k = 0; k < shape_.ways; ++k) {
-    const double* of_way = sums_.row(episode * shape_.ways + k);
-    for (std::size_t q = 0; q < sums_.cols(); ++q)
-      out[q * shape_.ways + k] = influence_.sign() * of_way[q];
+  for (std::size_t begin = 0; begin < sums_.cols(); begin += kTogether) {
+    const std::size_t end = std::min(begin + kTogether, sums_.cols());
+    for (std::size_t k = 0; k < shape_.ways; ++k) {
+      const double* of_way = sums_.row(episode * shape_.ways + k);
+      for (std::size_t q = begin; q < end; ++q)
+        out[q * shape_.ways + k] = influence_.sign() * of_way[q];
+    }
   }
 }
 
@@ -35,15 +47,21 @@ std::uint32_t correct_queries(MatrixView<const Real> terms, const EpisodeShape& 
   const auto sign = static_cast<Real>(influence.sign());
   std::uint32_t correct = 0;
   for (std::size_t way = 0; way < shape.ways; ++way)
-    for (std::size_t q = way * shape.queries; q < (way + 1) * shape.queries; ++q) {
-      const Real* of_query = terms.data() + q;
-      const Real of_true = sign * of_query[way * terms.stride()];
-      bool is_largest = true;
+    for (std::size_t begin = 0; begin < shape.queries; begin += kTogether) {
+      const std::size_t first = way * shape.queries + begin;
+      const std::size_t count = std::min(kTogether, shape.queries - begin);
+      const Real* of_true = terms.row(way) + first;
+      std::array<std::uint32_t, kTogether> wins;
+      wins.fill(1);
       for (std::size_t k = 0; k < shape.ways; ++k) {
-        const Real of_other = sign * of_query[k * terms.stride()];
-        is_largest &= k < way ? of_true > of_other : of_true >= of_other;
+        const Real* of_other = terms.row(k) + first;
+        for (std::size_t q = 0; q < count; ++q) {
+          const Real own = sign * of_true[q];
+          const Real other = sign * of_other[q];
+          wins[q] &= (k < way ? own > other : own >= other) ? 1U : 0U;
+        }
       }
-      correct += is_largest ? 1 : 0;
+      for (std::size_t q = 0; q < count; ++q) correct += wins[q];
     }
   return correct;
 }
