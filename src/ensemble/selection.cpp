@@ -58,12 +58,17 @@ std::size_t place_of_largest(const std::vector<double>& values) {
 
 }  // namespace
 
-EpisodeList draw_episodes(const FeatureStore& store, const std::string& split,
-                          const EpisodePlan& plan) {
+EpisodeStream episode_stream(const FeatureStore& store, const std::string& split,
+                             const EpisodePlan& plan) {
   const std::string where = fmt::format("{}: split {}", store.folder().string(), split);
   const std::vector<std::size_t> labels = store.labels(split);
-  return draw_episodes(SamplePool{labels, store.split(split).classes, where}, plan.shape,
-                       plan.protocol, plan.count, plan.seed);
+  return {SamplePool{labels, store.split(split).classes, where}, plan.shape, plan.protocol,
+          plan.count, plan.seed};
+}
+
+EpisodeList draw_episodes(const FeatureStore& store, const std::string& split,
+                          const EpisodePlan& plan) {
+  return episode_stream(store, split, plan).at_least(plan.count);
 }
 
 EpisodeList draw_validation_episodes(const FeatureStore& store, const EpisodePlan& plan,

@@ -13,9 +13,12 @@
 #include "deepvoro/episodes/statistics.hpp"
 #include "ensemble/engine.hpp"
 #include "ensemble/greedy.hpp"
+#include "episodes/episode_stream.hpp"
 
 namespace deepvoro {
 
+[[nodiscard]] EpisodeStream episode_stream(const FeatureStore& store, const std::string& split,
+                                           const EpisodePlan& plan);
 [[nodiscard]] EpisodeList draw_episodes(const FeatureStore& store, const std::string& split,
                                         const EpisodePlan& plan);
 // Of the split val, on which `scheme` chooses.

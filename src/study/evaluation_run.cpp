@@ -76,20 +76,27 @@ HeadConfiguration head_of(const Evaluation& request, const FeatureStore& store) 
 }
 
 EvaluationRun::EvaluationRun(const FeatureStore& store, const Evaluation& request,
-                             std::shared_ptr<const EpisodeList> drawn)
+                             std::shared_ptr<EpisodeStream> stream)
     : store_(store),
       request_(checked(request)),
       pool_(is_ensemble(request.method) ? members_of(request, store) : Pool()),
-      episodes_(std::move(drawn)),
+      stream_(std::move(stream)),
       spaces_(store) {
   if (!is_ensemble(request.method)) {
     head_ = head_of(request, store);
     check_head(store, request.split, *head_);
   }
-  if (episodes_ == nullptr)
-    episodes_ =
-        std::make_shared<const EpisodeList>(draw_episodes(store, request.split, request.plan));
+  if (stream_ == nullptr)
+    stream_ = std::make_shared<EpisodeStream>(episode_stream(store, request.split, request.plan));
   if (request.device != "cpu") device_ = backbone_library().ensemble_device(request.device);
+}
+
+const EpisodeList& EvaluationRun::episodes() const {
+  return stream_->at_least(request_.plan.count);
+}
+
+EpisodeList EvaluationRun::episodes(std::size_t begin, std::size_t end) const {
+  return stream_->at_least(end).part(begin, end);
 }
 
 EpisodeSetting EvaluationRun::setting(const EpisodeList& some) const {
@@ -142,13 +149,13 @@ std::vector<double> EvaluationRun::evaluate(const EpisodeList& some, const Score
 }
 
 Oracle EvaluationRun::oracle(const Progress& progress) const {
-  return Oracle::peek(setting(*episodes_), *ranking_, progress);
+  return Oracle::peek(setting(episodes()), *ranking_, progress);
 }
 
 Reliability EvaluationRun::reliability(const Progress& progress) const {
   ReliabilityRequest with_seed = request_.reliability;
   with_seed.seed = request_.plan.seed;
-  return measure_reliability(setting(*episodes_), selection_->members(), with_seed, progress);
+  return measure_reliability(setting(episodes()), selection_->members(), with_seed, progress);
 }
 
 }  // namespace deepvoro

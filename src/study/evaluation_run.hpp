@@ -15,19 +15,21 @@ namespace deepvoro {
 // Of a method that is a head.
 [[nodiscard]] HeadConfiguration head_of(const Evaluation& request, const FeatureStore& store);
 
-// One evaluation while it runs: first it is checked and its episodes are drawn, then members are
-// chosen, then episodes are evaluated, all of them or a part. Refers to the store and the request.
+// One evaluation while it runs: first it is checked, then members are chosen, then episodes are
+// evaluated, all of them or a part. Refers to the store and the request.
 class EvaluationRun {
  public:
-  // `drawn`: the episodes, where another run with the same plan has drawn them already.
+  // `stream`: the episodes, where another run with the same plan draws them already.
   EvaluationRun(const FeatureStore& store, const Evaluation& request,
-                std::shared_ptr<const EpisodeList> drawn = nullptr);
+                std::shared_ptr<EpisodeStream> stream = nullptr);
   EvaluationRun(const EvaluationRun&) = delete;
   EvaluationRun& operator=(const EvaluationRun&) = delete;
   ~EvaluationRun() = default;
 
-  [[nodiscard]] const EpisodeList& episodes() const { return *episodes_; }
-  [[nodiscard]] std::shared_ptr<const EpisodeList> shared_episodes() const { return episodes_; }
+  [[nodiscard]] const EpisodeList& episodes() const;
+  // Those from `begin` to before `end`. Later ones are not drawn for them.
+  [[nodiscard]] EpisodeList episodes(std::size_t begin, std::size_t end) const;
+  [[nodiscard]] std::shared_ptr<EpisodeStream> stream() const { return stream_; }
   // Members to choose from; none for a head.
   [[nodiscard]] const Pool& pool() const { return pool_; }
 
@@ -49,7 +51,7 @@ class EvaluationRun {
   const Evaluation& request_;
   Pool pool_;
   std::optional<HeadConfiguration> head_;
-  std::shared_ptr<const EpisodeList> episodes_;
+  std::shared_ptr<EpisodeStream> stream_;
   mutable SpaceCache spaces_;
   std::unique_ptr<EnsembleDevice> device_;
   std::optional<ValidationRanking> ranking_;

@@ -49,7 +49,7 @@ Runs runs_of(const FeatureStore& store, std::span<const Evaluation> requests) {
     });
     const auto earlier = static_cast<std::size_t>(same - requests.begin());
     runs.push_back(std::make_unique<EvaluationRun>(
-        store, request, earlier < runs.size() ? runs[earlier]->shared_episodes() : nullptr));
+        store, request, earlier < runs.size() ? runs[earlier]->stream() : nullptr));
   }
   return runs;
 }
@@ -121,7 +121,7 @@ class EvaluationShare {
                           {"evaluation", std::exchange(evaluating, Stopwatch()).seconds()}};
       folder_.write(piece++, facts, std::exchange(made, {}).bytes());
     };
-    (void)run_->evaluate(run_->episodes().part(range.begin, range.end), keeping, progress);
+    (void)run_->evaluate(run_->episodes(range.begin, range.end), keeping, progress);
   }
 
   const FeatureStore& store_;

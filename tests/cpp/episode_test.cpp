@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "episodes/episode_stream.hpp"
 #include "expect_error.hpp"
 
 namespace deepvoro {
@@ -164,6 +165,22 @@ TEST(DrawEpisodes, GivesALongerListTheSameBeginning) {
     const EpisodeList many = draw(labels, names(3), shape, protocol, 30, 0);
     for (std::size_t e = 0; e < few.size(); ++e)
       EXPECT_TRUE(std::ranges::equal(few[e].query, many[e].query));
+  }
+}
+
+TEST(EpisodeStream, DrawsAsFarAsIsAskedFor) {
+  const auto labels = shuffled_labels({20, 20, 20});
+  const std::vector<std::string> classes = names(3);
+  const EpisodeShape shape{.ways = 2, .shots = 3, .queries = 7};
+  for (const Protocol protocol : {Protocol::deepvoro, Protocol::dc}) {
+    EpisodeStream stream({labels, classes, "test"}, shape, protocol, 30, 0);
+    EXPECT_EQ(stream.drawn(), 0U);
+    for (const std::size_t count : {3U, 2U, 3U, 30U}) {
+      (void)stream.at_least(count);
+      EXPECT_EQ(stream.drawn(), std::max<std::size_t>(count, 3));
+    }
+    EXPECT_TRUE(std::ranges::equal(stream.at_least(30).rows(),
+                                   draw(labels, classes, shape, protocol, 30, 0).rows()));
   }
 }
 

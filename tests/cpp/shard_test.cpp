@@ -10,6 +10,7 @@
 #include "shard/complete_pieces.hpp"
 #include "shard/piece_folder.hpp"
 #include "study/evaluation_blocks.hpp"
+#include "study/evaluation_run.hpp"
 #include "study/tuning_pieces.hpp"
 #include "test_store.hpp"
 
@@ -60,6 +61,22 @@ TEST(EvaluationBlocks, HaveEveryEpisodeOnce) {
     EXPECT_EQ(next, episodes);
     EXPECT_EQ(blocks.episodes_of(blocks.pieces()), (PieceRange{0, episodes}));
   }
+}
+
+TEST(EvaluationRun, DrawsNoEpisodeBehindThoseOfAShare) {
+  const TemporaryFolder folder;
+  test::write_store(folder.path(), test::noisy_splits());
+  const FeatureStore store(folder.path());
+  const Evaluation request{.method = Method::s2m2,
+                           .plan = {.shape = {.ways = 3, .shots = 1, .queries = 5}, .count = 40}};
+  const EvaluationRun run(store, request);
+  EXPECT_EQ(run.stream()->drawn(), 0U);
+  const EpisodeList share = run.episodes(10, 13);
+  EXPECT_EQ(run.stream()->drawn(), 13U);
+  ASSERT_EQ(share.size(), 3U);
+  EXPECT_EQ(share.number(0), 10U);
+  EXPECT_EQ(run.episodes().size(), 40U);
+  EXPECT_TRUE(std::ranges::equal(share[2].query, run.episodes()[12].query));
 }
 
 TEST(SplitPieces, HaveEveryPictureOfEveryViewOnceInWholeBatches) {

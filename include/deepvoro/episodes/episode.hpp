@@ -48,6 +48,8 @@ class DEEPVORO_API EpisodeList {
   // The same episodes with every row replaced by what `other` gives for it.
   [[nodiscard]] EpisodeList replaced(const std::function<SampleIndex(SampleIndex)>& other) const;
 
+  // Makes room for so many, which only saves time.
+  void reserve(std::size_t episodes);
   // Appends one way of the episode under construction: its support rows, then its query rows.
   // An episode is complete after `ways` of them.
   void append_way(std::span<const SampleIndex> support_then_query);
