@@ -15,6 +15,12 @@ function(find_packages_of files out)
 endfunction()
 
 find_packages_of("${needed}" CPACK_DEBIAN_PACKAGE_DEPENDS)
+# What a file does not say it needs.
+foreach(library IN LISTS loaded)
+  execute_process(COMMAND dpkg-query --search ${library} OUTPUT_VARIABLE owner COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX REPLACE ":.*" "" owner "${owner}")
+  string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", ${owner}")
+endforeach()
 if(python MATCHES "^([0-9]+)\\.([0-9]+)$")
   math(EXPR next "${CMAKE_MATCH_2} + 1")
   string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS

@@ -59,6 +59,7 @@ endif()
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/debian_dependencies.cmake CONTENT
 "set(needed \"${needed}\")
 set(networks \"${networks}\")
+set(loaded \"${loaded_libraries}\")
 set(library_folder \"$<TARGET_FILE_DIR:deepvoro>\")
 set(python \"${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}\")
 include(\"${PROJECT_SOURCE_DIR}/cmake/DebianDependencies.cmake\")

@@ -1,7 +1,9 @@
 """The command line's face: help, aliases, what goes where, and the fields of a result."""
 import hashlib
 import json
+import os
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -29,6 +31,15 @@ def test_help_shows_an_example(deepvoro, command):
     assert process.stderr == ""
     example = re.search(r"examples?\b.*", process.stdout, re.IGNORECASE | re.DOTALL)
     assert example and " ".join(["deepvoro", *command]) in example.group()
+
+
+def test_starting_does_not_wait_for_libraries_that_few_files_need(program):
+    loaded = subprocess.run(
+        [program], env={**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}, check=True, capture_output=True, text=True
+    ).stdout
+    assert "libfmt" in loaded
+    for rare in ("libheif",):
+        assert rare not in loaded
 
 
 def test_without_a_command_help_is_shown(deepvoro):

@@ -14,14 +14,14 @@
 namespace deepvoro {
 namespace {
 
-constexpr std::string_view kEnding = ".npy";
+constexpr std::string_view kArrayEnding = ".npy";
 
 struct CloseEntry {
   void operator()(zip_file_t* entry) const { zip_fclose(entry); }
 };
 
 std::string entry_name(const std::string& name) {
-  return name + std::string(kEnding);
+  return name + std::string(kArrayEnding);
 }
 
 std::string archive_error(zip_t* archive) {
@@ -85,7 +85,7 @@ std::vector<std::string> NpzFile::names() const {
   for (zip_int64_t i = 0; i < count; ++i)
     if (const char* entry = zip_get_name(archive_.get(), static_cast<zip_uint64_t>(i), 0)) {
       std::string name = entry;
-      if (name.ends_with(kEnding)) name.resize(name.size() - kEnding.size());
+      if (name.ends_with(kArrayEnding)) name.resize(name.size() - kArrayEnding.size());
       names.push_back(std::move(name));
     }
   return names;

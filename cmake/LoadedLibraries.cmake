@@ -1,0 +1,22 @@
+# Libraries that are loaded when a file needs them (core/loaded_library.hpp) instead of with the program: libheif brings
+# four codecs along.
+set(loaded_libraries "")
+# Puts into `out` what the loader knows a library by.
+function(load_when_needed library out)
+  execute_process(COMMAND ${CMAKE_READELF} --dynamic ${library} OUTPUT_VARIABLE entries)
+  if(NOT entries MATCHES "\\(SONAME\\)[^\n]*\\[([^]\n]+)\\]")
+    message(FATAL_ERROR "${library}: is not a shared library")
+  endif()
+  set(${out} ${CMAKE_MATCH_1} PARENT_SCOPE)
+  get_filename_component(file ${library} REALPATH)
+  set(loaded_libraries ${loaded_libraries} ${file} PARENT_SCOPE)
+  # One that is not where the loader looks is found from the build folder.
+  get_filename_component(folder ${file} DIRECTORY)
+  if(NOT folder IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
+    set(CMAKE_BUILD_RPATH ${CMAKE_BUILD_RPATH} ${folder} PARENT_SCOPE)
+  endif()
+endfunction()
+
+if(TARGET PkgConfig::HEIF)
+  load_when_needed(${HEIF_LINK_LIBRARIES} heif_library)
+endif()
