@@ -1,8 +1,11 @@
-# Libraries that are loaded when a file needs them (core/loaded_library.hpp) instead of with the program: libheif brings
-# four codecs along.
+# Libraries that are loaded when a file needs them (core/loaded_library.hpp) instead of with the program: HDF5 brings
+# some forty others along, libheif four codecs.
 set(loaded_libraries "")
-# Puts into `out` what the loader knows a library by.
+# Puts into `out` what the loader knows a library, a file or a target, by.
 function(load_when_needed library out)
+  if(TARGET ${library})
+    get_target_property(library ${library} LOCATION)
+  endif()
   execute_process(COMMAND ${CMAKE_READELF} --dynamic ${library} OUTPUT_VARIABLE entries)
   if(NOT entries MATCHES "\\(SONAME\\)[^\n]*\\[([^]\n]+)\\]")
     message(FATAL_ERROR "${library}: is not a shared library")
@@ -17,6 +20,10 @@ function(load_when_needed library out)
   endif()
 endfunction()
 
+# The others are those that it needs itself.
+list(FILTER HDF5_C_LIBRARIES INCLUDE REGEX "hdf5[^/]*$")
+list(GET HDF5_C_LIBRARIES 0 hdf5_file)
+load_when_needed(${hdf5_file} hdf5_library)
 if(TARGET PkgConfig::HEIF)
   load_when_needed(${HEIF_LINK_LIBRARIES} heif_library)
 endif()

@@ -43,6 +43,9 @@ Hdf5File::Hdf5File(std::filesystem::path file)
     : file_(std::move(file)), limits_(limits_for(MappedFile(file_).bytes().size())) {}
 
 ChildAnswer Hdf5File::ask(const Question& question) const {
+  // Not in the other process: there the loader might wait for a thread that only this one has, and
+  // the library would take memory that is meant for the file.
+  Hdf5Reader::load_library();
   return run_in_child(
       limits_, [&](const ByteSink& answer) { question(Hdf5Reader(file_), answer); },
       fmt::format("{}: ends the HDF5 library; the file is damaged, write it again",

@@ -17,6 +17,9 @@ namespace deepvoro {
 // process.
 class Hdf5Reader {
  public:
+  // Loads the HDF5 library; without this, the first reader does.
+  static void load_library();
+
   explicit Hdf5Reader(const std::filesystem::path& file);
   ~Hdf5Reader();
   Hdf5Reader(const Hdf5Reader&) = delete;
