@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
 #include <type_traits>
 
@@ -9,9 +8,11 @@
 
 namespace deepvoro {
 
-// Zeroed memory aligned to a cache line, to be given back with std::free; large blocks ask for
-// large pages, because rows are picked from them at random. nullptr for no bytes.
+// Zeroed memory aligned to a cache line; large blocks ask for large pages, because rows are picked
+// from them at random. nullptr for no bytes.
 [[nodiscard]] void* allocate_zeroed(std::size_t bytes);
+// Gives back what allocate_zeroed() gave for so many bytes.
+void release_zeroed(void* memory, std::size_t bytes);
 
 // Owning matrix of zeros with padded rows, aligned to a cache line.
 template <class T>
@@ -21,7 +22,7 @@ class Matrix {
  public:
   Matrix() = default;
   Matrix(std::size_t rows, std::size_t cols)
-      : rows_(rows), cols_(cols), data_(allocate(rows * padded(cols))) {}
+      : rows_(rows), cols_(cols), data_(allocate(rows * padded(cols) * sizeof(T))) {}
 
   // Zeros of another shape; a matrix that has this one stays as it is.
   void reshape(std::size_t rows, std::size_t cols) {
@@ -39,17 +40,19 @@ class Matrix {
   [[nodiscard]] std::size_t stride() const { return padded(cols_); }
 
  private:
-  struct Free {
-    void operator()(T* memory) const { std::free(memory); }
+  struct Release {
+    std::size_t bytes = 0;
+    void operator()(T* memory) const { release_zeroed(memory, bytes); }
   };
+  using Memory = std::unique_ptr<T[], Release>;
 
-  static T* allocate(std::size_t count) {
-    return static_cast<T*>(allocate_zeroed(count * sizeof(T)));
+  static Memory allocate(std::size_t bytes) {
+    return Memory(static_cast<T*>(allocate_zeroed(bytes)), Release{bytes});
   }
 
   std::size_t rows_ = 0;
   std::size_t cols_ = 0;
-  std::unique_ptr<T[], Free> data_;
+  Memory data_;
 };
 
 }  // namespace deepvoro

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <span>
 #include <vector>
 
@@ -18,15 +18,38 @@ class LegacyRandom {
   void shuffle(std::span<std::size_t> items);
   // RandomState.permutation(count)
   [[nodiscard]] std::vector<std::size_t> permutation(std::size_t count);
+  // The beginning of what permutation(count) would be, as long as `first`, and as many words are
+  // used up. Quicker where that is short.
+  void begin_permutation(std::size_t count, std::span<std::size_t> first);
   // RandomState.uniform(low, high)
   [[nodiscard]] double uniform(double low, double high);
 
  private:
-  // std::mt19937 on 32-bit words, which it may and does keep in 64 bits.
-  using MersenneTwister =
-      std::mersenne_twister_engine<std::uint32_t, 32, 624, 397, 31, 0x9908b0dfU, 11, 0xffffffffU, 7,
-                                   0x9d2c5680U, 15, 0xefc60000U, 18, 1812433253U>;
-  MersenneTwister words_;
+  // Those of std::mt19937. It makes them ready one at a time, where a processor makes several.
+  class Words {
+   public:
+    explicit Words(std::uint32_t seed);
+    std::uint32_t operator()() {
+      if (taken_ == kCount) refill();
+      return ready_[taken_++];
+    }
+
+   private:
+    static constexpr std::size_t kCount = 624;
+    void refill();
+
+    std::array<std::uint32_t, kCount> state_;
+    std::array<std::uint32_t, kCount> ready_;
+    std::size_t taken_ = kCount;
+  };
+
+  // Calls with(item, other) for each item from `last` down to `end`, which is at least 1: what it
+  // is exchanged with, and before that any number of times itself.
+  template <class Exchange>
+  void exchange(std::size_t last, std::size_t end, const Exchange& with);
+
+  Words words_;
+  std::vector<std::uint32_t> items_;  // scratch of begin_permutation
 };
 
 }  // namespace deepvoro

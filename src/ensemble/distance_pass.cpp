@@ -79,11 +79,15 @@ std::size_t DistancePass<Real>::batches() const {
 }
 
 template <class Real>
-std::size_t DistancePass<Real>::class_of(std::size_t place,
-                                         std::span<const std::size_t> labels) const {
+std::vector<std::size_t> DistancePass<Real>::classes_of_places(
+    std::span<const std::size_t> labels) const {
   const EpisodeShape& shape = episodes_.shape();
-  const Episode episode = episodes_[first_episode_ + place / shape.ways];
-  return labels[episode.query[place % shape.ways * shape.queries]];
+  std::vector<std::size_t> classes;
+  classes.reserve(episode_count_ * shape.ways);
+  for (std::size_t e = 0; e < episode_count_; ++e)
+    for (std::size_t way = 0; way < shape.ways; ++way)
+      classes.push_back(labels[episodes_[first_episode_ + e].query[way * shape.queries]]);
+  return classes;
 }
 
 template <class Real>
@@ -113,7 +117,8 @@ void DistancePass<Real>::plan_fitting(std::span<const std::size_t> labels) {
     return;
   }
   std::ranges::stable_sort(by_class, {}, [&](SampleIndex row) { return labels[row]; });
-  const auto class_of_place = [&](std::size_t place) { return class_of(place, labels); };
+  const std::vector<std::size_t> classes = classes_of_places(labels);
+  const auto class_of_place = [&](std::size_t place) { return classes[place]; };
   const std::size_t ways = episodes_.shape().ways;
   fit_places_.resize(episode_count_ * ways);
   std::iota(fit_places_.begin(), fit_places_.end(), std::size_t{0});
@@ -153,10 +158,12 @@ void DistancePass<Real>::plan_measuring(std::span<const std::size_t> labels) {
   const EpisodeShape& shape = episodes_.shape();
   unit_places_.resize(episode_count_ * shape.ways);
   std::iota(unit_places_.begin(), unit_places_.end(), std::size_t{0});
-  if (shape.ways <= shape.queries)
+  if (shape.ways <= shape.queries) {
+    const std::vector<std::size_t> classes = classes_of_places(labels);
     std::ranges::stable_sort(unit_places_, {}, [&](std::size_t place) {
-      return std::pair(place / shape.ways / batch_episodes_, class_of(place, labels));
+      return std::pair(place / shape.ways / batch_episodes_, classes[place]);
     });
+  }
   unit_of_place_.resize(unit_places_.size());
   for (std::size_t unit = 0; unit < unit_places_.size(); ++unit)
     unit_of_place_[unit_places_[unit]] = unit;

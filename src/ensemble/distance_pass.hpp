@@ -71,7 +71,8 @@ class DistancePass {
   [[nodiscard]] static std::vector<Run> runs_of(std::span<const SampleIndex> samples);
   void plan_fitting(std::span<const std::size_t> labels);
   void plan_measuring(std::span<const std::size_t> labels);
-  [[nodiscard]] std::size_t class_of(std::size_t place, std::span<const std::size_t> labels) const;
+  [[nodiscard]] std::vector<std::size_t> classes_of_places(
+      std::span<const std::size_t> labels) const;
   [[nodiscard]] std::size_t batches() const;
 
   void fit(const Points<Real>& points, BaseDots<Real>* base, std::size_t begin, std::size_t batch);

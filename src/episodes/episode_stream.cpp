@@ -88,6 +88,7 @@ EpisodeStream::EpisodeStream(const SamplePool& samples, const EpisodeShape& shap
     : protocol_(protocol),
       random_(seed),
       episodes_(checked(samples, shape, count)),
+      chosen_(shape.ways),
       of_way_(shape.shots + shape.queries) {
   classes_ = rows_by_class(samples);
   if (protocol == Protocol::dc) cut_to_smallest(classes_);
@@ -100,17 +101,27 @@ const EpisodeList& EpisodeStream::at_least(std::size_t count) & {
 }
 
 void EpisodeStream::draw_one() {
-  const std::vector<std::size_t> chosen = random_.permutation(classes_.size());
-  for (std::size_t way = 0; way < episodes_.shape().ways; ++way) {
-    const std::vector<SampleIndex>& rows = classes_[chosen[way]];
-    if (way == 0 || protocol_ == Protocol::deepvoro) {
-      order_.resize(rows.size());
-      std::iota(order_.begin(), order_.end(), std::size_t{0});
-    }
-    random_.shuffle(order_);
+  random_.begin_permutation(classes_.size(), chosen_);
+  for (std::size_t way = 0; way < chosen_.size(); ++way) {
+    const std::vector<SampleIndex>& rows = classes_[chosen_[way]];
+    draw_way(way, rows.size());
     for (std::size_t i = 0; i < of_way_.size(); ++i) of_way_[i] = rows[order_[i]];
     episodes_.append_way(of_way_);
   }
+}
+
+// The release of DC shuffles one order for all ways of an episode again and again.
+void EpisodeStream::draw_way(std::size_t way, std::size_t rows) {
+  if (protocol_ == Protocol::deepvoro) {
+    order_.resize(of_way_.size());
+    random_.begin_permutation(rows, order_);
+    return;
+  }
+  if (way == 0) {
+    order_.resize(rows);
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+  }
+  random_.shuffle(order_);
 }
 
 EpisodeList draw_episodes(const SamplePool& samples, const EpisodeShape& shape, Protocol protocol,

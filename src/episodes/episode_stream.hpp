@@ -28,11 +28,14 @@ class EpisodeStream {
 
  private:
   void draw_one();
+  // Which rows of its class a way has: the first of order_.
+  void draw_way(std::size_t way, std::size_t rows);
 
   Protocol protocol_;
   std::vector<std::vector<SampleIndex>> classes_;  // rows of each
   LegacyRandom random_;
   EpisodeList episodes_;
+  std::vector<std::size_t> chosen_;  // classes
   std::vector<std::size_t> order_;
   std::vector<SampleIndex> of_way_;
 };

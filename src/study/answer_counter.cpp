@@ -70,15 +70,15 @@ void AnswerCounter::add(std::span<const std::uint32_t> answers) {
 }
 
 std::vector<Answers::HardQuery> AnswerCounter::hardest() const {
-  std::vector<std::size_t> wrong;
+  std::vector<std::pair<double, std::size_t>> wrong;  // how surely, and which
   for (std::size_t s = 0; s < samples_.size(); ++s)
-    if (samples_[s].wrong > 0) wrong.push_back(s);
-  std::ranges::stable_sort(wrong, std::greater<>(), [&](std::size_t s) {
-    return surely_wrong(samples_[s].wrong, samples_[s].asked);
-  });
-  wrong.resize(std::min(wrong.size(), kHardQueries));
+    if (samples_[s].wrong > 0)
+      wrong.emplace_back(-surely_wrong(samples_[s].wrong, samples_[s].asked), s);
+  const std::size_t kept = std::min(wrong.size(), kHardQueries);
+  std::ranges::partial_sort(wrong, wrong.begin() + static_cast<std::ptrdiff_t>(kept));
+  wrong.resize(kept);
   std::vector<Answers::HardQuery> found;
-  for (const std::size_t s : wrong) {
+  for (const auto& [surely, s] : wrong) {
     const std::size_t row = drawn_.rows()[s];
     const auto place = std::count(labels_.begin(),
                                   labels_.begin() + static_cast<std::ptrdiff_t>(row), labels_[row]);
