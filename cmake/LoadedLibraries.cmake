@@ -23,6 +23,11 @@ endfunction()
 # The others are those that it needs itself.
 list(FILTER HDF5_C_LIBRARIES INCLUDE REGEX "hdf5[^/]*$")
 list(GET HDF5_C_LIBRARIES 0 hdf5_file)
+# A compiler of another processor is told the name alone.
+if(NOT IS_ABSOLUTE ${hdf5_file})
+  find_library(DEEPVORO_HDF5_FILE NAMES ${hdf5_file} PATH_SUFFIXES hdf5/serial REQUIRED)
+  set(hdf5_file ${DEEPVORO_HDF5_FILE})
+endif()
 load_when_needed(${hdf5_file} hdf5_library)
 if(TARGET PkgConfig::HEIF)
   load_when_needed(${HEIF_LINK_LIBRARIES} heif_library)
