@@ -82,7 +82,7 @@ test-clang: packages-test packages-clang
 	cmake --build build-clang -j $(JOBS)
 	scripts/run_in_shards.sh $(JOBS) build-clang/bin/deepvoro_tests
 
-# Without LibTorch and the server, and without two tests that qemu fails: it ends where a process with threads forks, and sets no limits of memory.
+# Without LibTorch and the server, and without two tests that fail under qemu, which exits when a process with threads forks and ignores limits of memory.
 AARCH64_LIBRARIES = libstdc++-12-dev libgtest-dev $(filter %-dev,$(PROGRAM_PACKAGES))
 AARCH64_RUN = qemu-aarch64 -L build-aarch64/sysroot/root
 test-aarch64: packages-aarch64

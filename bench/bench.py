@@ -32,7 +32,7 @@ EIGHT = [(0, 0.5), (0, 0.75), (0, 1)] + [(0.02 * i, 0) for i in range(1, 6)]
 TWO = [(0, 0.75), (0.08, 0)]
 BETAS = [7, 5.5, 4.5, 4, 4, 3.5, 3.5, 3, 3, 3]
 CHECKED_EPISODES = 20
-RUNS = 3
+RUNS = 5
 
 
 def program_seconds(store, *flags):

@@ -167,7 +167,13 @@ void AtomicFile::commit(Durability durability) {
     return;
   }
   const bool to_disk = durability == Durability::loss_of_power;
-  if (to_disk && ::fsync(file_.number()) != 0) fail("written");
+  if (to_disk) {
+    if (::fsync(file_.number()) != 0) fail("written");
+  } else {
+    // File systems of a network say only now that there is no room. The lock stays with the other.
+    Descriptor same(::fcntl(file_.number(), F_DUPFD_CLOEXEC, 0));
+    if (!same || !same.close()) fail("written");
+  }
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("written");
   temporary_.clear();
   if (!file_.close()) fail("written");

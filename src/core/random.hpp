@@ -18,8 +18,8 @@ class LegacyRandom {
   void shuffle(std::span<std::size_t> items);
   // RandomState.permutation(count)
   [[nodiscard]] std::vector<std::size_t> permutation(std::size_t count);
-  // The beginning of what permutation(count) would be, as long as `first`, and as many words are
-  // used up. Quicker where that is short.
+  // The beginning of what permutation(count) would be, as long as `first`, which is not longer; as
+  // many words are used up. Quicker where that is short.
   void begin_permutation(std::size_t count, std::span<std::size_t> first);
   // RandomState.uniform(low, high)
   [[nodiscard]] double uniform(double low, double high);

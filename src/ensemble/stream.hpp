@@ -117,7 +117,8 @@ class Stream {
   void run_episode(const Group& group, const GroupKinds& kinds, const Points<Real>& points,
                    std::size_t e, Worker& worker);
 
-  // Those of an episode's queries to the base prototypes, which are fetched into the cache.
+  // Begins to bring what an episode reads into the cache: its dot products and, where they are
+  // wanted, its queries' distances to the base prototypes.
   void fetch_episode(const GroupKinds& kinds, std::size_t e) const;
 
   // Distances of an episode's queries to its prototypes.

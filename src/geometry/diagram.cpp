@@ -56,7 +56,7 @@ void VoronoiDiagram<Real>::distances_by_products(MatrixView<const Real> queries,
                                                  MatrixView<Real> out) const {
   const kernels::Table& table = kernels::active();
   const std::size_t count = queries.rows();
-  std::fill_n(out.row(0), cells() * out.stride(), Real{0});
+  for (std::size_t k = 0; k < cells(); ++k) std::fill_n(out.row(k), count, Real{0});
   std::vector<const Real*> query_rows(count);
   std::vector<const Real*> center_rows(cells());
   std::vector<Real> query_norms(count);

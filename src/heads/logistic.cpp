@@ -45,11 +45,6 @@ void compute(const kernels::BatchResiduals<double>& task) {
   kernels::head_kernels().batch_residuals_double(task);
 }
 
-template <class Real>
-void reshape(Matrix<Real>& matrix, std::size_t rows, std::size_t cols) {
-  if (matrix.rows() != rows || matrix.cols() != cols) matrix = Matrix<Real>(rows, cols);
-}
-
 // Where the value of a column is among the parameters of a way.
 constexpr std::size_t value_at(std::size_t column) {
   return column / kBlock * 3 * kBlock + column % kBlock;
@@ -66,9 +61,9 @@ void tie_biases(MatrixView<const double> W, std::span<double> b) {
 
 template <class Real>
 void LogisticObjective<Real>::resize(std::size_t ways, std::size_t rows) {
-  reshape(logits_, ways, rows);
+  logits_.reshape(ways, rows);
   std::fill_n(logits_.row(0), ways * logits_.stride(), Real{0});
-  reshape(residuals_, ways, rows);
+  residuals_.reshape(ways, rows);
   pull_.resize(ways);
   bias_gradient_.resize(ways);
   scratch_.resize((ways + 1) * logits_.stride());
@@ -78,7 +73,7 @@ void LogisticObjective<Real>::resize(std::size_t ways, std::size_t rows) {
 template <class Real>
 void LogisticObjective<Real>::to_sigmoids() {
   const std::size_t count = probabilities_.rows() * probabilities_.stride();
-  reshape(sigmoids_, 2, count);
+  sigmoids_.reshape(2, count);
   std::copy_n(probabilities_.row(0), count, sigmoids_.row(0));
   std::fill_n(sigmoids_.row(1), count, 0.0);
   kernels::head_kernels().softmax(sigmoids_.row(0), 2, sigmoids_.stride(), nullptr);
@@ -90,7 +85,7 @@ template <class Real>
 void LogisticObjective<Real>::differentiate_sigmoids(std::span<const std::size_t> labels,
                                                      std::span<const double> b) {
   const std::size_t ways = b.size();
-  reshape(probabilities_, ways, logits_.cols());
+  probabilities_.reshape(ways, logits_.cols());
   for (std::size_t k = 0; k < ways; ++k)
     for (std::size_t i = 0; i < labels.size(); ++i)
       probabilities_.row(k)[i] = static_cast<double>(logits_.row(k)[i]) + b[k];
@@ -157,7 +152,7 @@ void LogisticTraining<Real>::start(const Support& support, const Matrix<double>&
       labels_.push_back(k);
     }
   labels_.resize(padded(labels_.size()), support.ways);
-  reshape(rows_, rows.size(), W.cols());
+  rows_.reshape(rows.size(), W.cols());
   for (std::size_t begin = 0; begin < rows.size(); begin += kBatch) {
     Real* to = rows_.row(begin);
     for (std::size_t column = 0; column < W.stride(); column += kBlock)
@@ -165,7 +160,7 @@ void LogisticTraining<Real>::start(const Support& support, const Matrix<double>&
         for (std::size_t i = column; i < column + kBlock; ++i)
           *to++ = static_cast<Real>(rows[r][i]);
   }
-  reshape(parameters_, W.rows(), 3 * W.stride());
+  parameters_.reshape(W.rows(), 3 * W.stride());
   std::fill_n(parameters_.row(0), parameters_.rows() * parameters_.stride(), Real{0});
   for (std::size_t k = 0; k < W.rows(); ++k)
     for (std::size_t i = 0; i < W.stride(); ++i)
@@ -227,7 +222,7 @@ void LogisticHead::start_from_prototypes(const Support& support) {
 
 void LogisticHead::start_at_random(const Support& support) {
   const std::size_t dim = support.rows.cols();
-  reshape(weights_, support.ways, dim);
+  weights_.reshape(support.ways, dim);
   LegacyRandom random(support.stream);
   const double reach = 1 / std::sqrt(static_cast<double>(dim));
   for (std::size_t k = 0; k < support.ways; ++k)

@@ -7,8 +7,7 @@
 namespace deepvoro {
 
 void class_means(const Support& support, Matrix<double>& out) {
-  if (out.rows() != support.ways || out.cols() != support.rows.cols())
-    out = Matrix<double>(support.ways, support.rows.cols());
+  out.reshape(support.ways, support.rows.cols());
   std::vector<const double*> rows;
   for (std::size_t k = 0; k < support.ways; ++k) {
     rows.clear();

@@ -105,7 +105,7 @@ struct Tiles {
 // Dot products of every query with every center, over `length` elements:
 //   out[tiles.place(q, c)] = queries[q] . centers[c], or += if they `add` to what is there
 // with tiles as they are in the table. `later`: rows that will be read next. They are fetched into
-// the cache between the products, as many as there are tiles.
+// the cache between the products, a few with each tile, as many as there are tiles for.
 template <class Real>
 struct TiledDots {
   const Real* const* queries = nullptr;

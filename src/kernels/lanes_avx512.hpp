@@ -149,8 +149,8 @@ constexpr std::size_t kTileElements = 16;
 constexpr std::size_t kTileRowsAhead = 4;
 
 // sums[c * Queries + q]: sixteen partial sums of queries[q] . centers[c]. A loop of a length the
-// compiler knows is unrolled as a whole; its end would otherwise be mispredicted each time. The row
-// later[0] is fetched meanwhile, if it is to Fetch.
+// compiler knows is unrolled as a whole; its end would otherwise be mispredicted each time.
+// kTileRowsAhead rows are fetched meanwhile, if it is to Fetch.
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, bool Fetch>
 [[gnu::always_inline]] inline void partial_dots(const float* const* queries,
                                                 const float* const* centers, std::size_t length,

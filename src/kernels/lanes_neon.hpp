@@ -173,7 +173,7 @@ constexpr std::size_t kQueryBlock = 2;
 constexpr std::size_t kCenterBlock = 5;
 
 // One half of the sixteen partial sums of Queries x Centers dot products: all of them do not fit
-// into the registers at once. The row later[0] is fetched meanwhile, unless it is nullptr.
+// into the registers at once. The row later[0] is fetched meanwhile, if it is to Fetch.
 template <std::size_t Queries, std::size_t Centers, std::size_t FixedLength, bool Fetch>
 [[gnu::noinline]] void half_of_partial_dots(const float* const* queries,
                                             const float* const* centers, std::size_t half,

@@ -26,6 +26,7 @@ class EvaluationRun {
   EvaluationRun& operator=(const EvaluationRun&) = delete;
   ~EvaluationRun() = default;
 
+  // Drawn from a stream that runs share: by one thread at a time, and good until more are drawn.
   [[nodiscard]] const EpisodeList& episodes() const;
   // Those from `begin` to before `end`. Later ones are not drawn for them.
   [[nodiscard]] EpisodeList episodes(std::size_t begin, std::size_t end) const;
