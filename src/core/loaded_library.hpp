@@ -34,7 +34,9 @@ class LoadedLibrary {
 
 // Declare a member of a class derived from LoadedLibrary: the function or the variable of this
 // name, or of the one that a macro of a header gives it.
+// NOLINTBEGIN(bugprone-macro-parentheses): the name of a member cannot stand in parentheses.
 #define DEEPVORO_LOADED_FUNCTION(name) DEEPVORO_LOADED_FUNCTION_NAMED(name)
 #define DEEPVORO_LOADED_FUNCTION_NAMED(name) \
   decltype(::name)* name = function<decltype(::name)>(#name)
 #define DEEPVORO_LOADED_VARIABLE(name) decltype(::name)& name = variable<decltype(::name)>(#name)
+// NOLINTEND(bugprone-macro-parentheses)
