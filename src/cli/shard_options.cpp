@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <optional>
 
 #include "core/text.hpp"
 #include "deepvoro/cluster/work_in_crew.hpp"
 #include "print_line.hpp"
 #include "progress_bar.hpp"
+#include "shard/mpi_share.hpp"
 
 namespace deepvoro {
 namespace {
@@ -26,14 +28,35 @@ void print_report(const PieceDealer& dealer, const ShareReport& report, const st
                     which, done, report.waiting, report.waiting == 1 ? "depends" : "depend"));
 }
 
+// A variable of the shell that is not set must not turn a share into the whole work.
+std::string refuse_empty(const std::string& shard) {
+  if (shard.empty()) (void)share_named(shard);
+  return {};
+}
+
+// With a share that is fixed, each process of mpirun does the same.
+void note_processes_without_shares(const Share& share) {
+  const std::optional<Share> process = share_of_mpi();
+  if (!process || process->count < 2) return;
+  const bool may_be_meant = share.count % process->count == 0;
+  if (may_be_meant && share.index % process->count == process->index) return;
+  const std::size_t speaker = may_be_meant && share.index % process->count == 0 ? 1 : 0;
+  if (process->index == speaker)
+    fmt::print(stderr,
+               "note: mpirun started {} processes, and this one does share {}/{}, as --shard says; "
+               "with --shard auto or mpi they divide the work among them\n",
+               process->count, share.index, share.count);
+}
+
 }  // namespace
 
 void add_shard_option(CLI::App& app, std::string& shard) {
   app.add_option(
-      "--shard", shard,
-      "do one of several shares of the work, 0/8 to 7/8, and leave pieces in the folder "
-      "--out for 'deepvoro merge'; auto: that of a Slurm array task or an MPI rank; mpi: all "
-      "processes of mpirun take what is left to do");
+         "--shard", shard,
+         "do one of several shares of the work, 0/8 to 7/8, and leave pieces in the folder "
+         "--out for 'deepvoro merge'; auto: that of a Slurm array task or an MPI rank; mpi: all "
+         "processes of mpirun take what is left to do")
+      ->check(CLI::Validator(refuse_empty, ""));
 }
 
 void run_shard(const std::string& shard, const std::string& folder, const ShareOfWork& work) {
@@ -44,7 +67,9 @@ void run_shard(const std::string& shard, const std::string& folder, const ShareO
     if (dealer.speaks()) print_report(dealer, report, folder);
   };
   if (shard == "mpi") return work_in_crew(run);
-  ShareDealer dealer(share_named(shard));
+  const Share share = share_named(shard);
+  if (shard != "auto") note_processes_without_shares(share);
+  ShareDealer dealer(share);
   run(dealer);
 }
 

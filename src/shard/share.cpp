@@ -85,8 +85,9 @@ Share share_named(const std::string& text) {
       throw usage_error(fmt::format("`shard` {}: is not a share; shares of {} are 0/{} to {}/{}",
                                     text, *count, *count, *count - 1, *count));
   }
-  throw usage_error(fmt::format(
-      "`shard` {}: is not a share; name one as I/N, with I from 0 to N - 1, as in 0/8", text));
+  throw usage_error(
+      fmt::format("`shard` {}: is not a share; name one as I/N, with I from 0 to N - 1, as in 0/8",
+                  text.empty() ? "''" : text));
 }
 
 }  // namespace deepvoro

@@ -41,7 +41,9 @@ TEST(Share, TogetherTheyHaveEverythingOnce) {
 
 TEST(Share, IsReadFromText) {
   EXPECT_EQ(share_named("2/8"), (Share{2, 8}));
-  for (const char* wrong : {"", "/", "8/8", "0/0", "1/2 ", "+1/2", "1/9999999", "0x1/2"})
+  expect_error(ErrorKind::usage, {"`shard` '': is not a share", "I/N"},
+               [] { (void)share_named(""); });
+  for (const char* wrong : {"/", "8/8", "0/0", "1/2 ", "+1/2", "1/9999999", "0x1/2"})
     expect_error(ErrorKind::usage, {"`shard`", wrong}, [&] { (void)share_named(wrong); });
   expect_error(ErrorKind::usage, {"shares of 5 are 0/5 to 4/5"}, [] { (void)share_named("5/5"); });
   expect_error(ErrorKind::usage, {"1/0", "I/N"}, [] { (void)share_named("1/0"); });

@@ -158,8 +158,9 @@ def test_wrong_shares_are_wrong_usage(deepvoro, store, tmp_path):
     bare = {name: "" for name in ("SLURM_ARRAY_TASK_ID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")}
     general = "name one as I/N"
     reasons = {"8/8": "shares of 8 are 0/8 to 7/8", "5/3": "shares of 3 are 0/3 to 2/3", "auto": "neither a task of a Slurm array"}
-    for share in ("8/8", "5/3", "1/0", "-1/3", "1", "a/b", "1/2/3", "auto"):
-        process = deepvoro("evaluate", store, "--method", "vd", f"--shard={share}", "--out", tmp_path / "p", env=bare)
+    for share in ("", "8/8", "5/3", "1/0", "-1/3", "1", "a/b", "1/2/3", "auto"):
+        given = [f"--shard={share}"] if share else ["--shard", ""]
+        process = deepvoro("evaluate", store, "--method", "vd", *given, "--out", tmp_path / "p", env=bare)
         assert process.returncode == 2, share
         assert "--shard" in process.stderr
         assert reasons.get(share, general) in process.stderr
@@ -169,6 +170,39 @@ def test_wrong_shares_are_wrong_usage(deepvoro, store, tmp_path):
         assert process.returncode == 2
         assert extra[0] in process.stderr
     assert not (tmp_path / "p").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("evaluate", "STORE", "--method", "vd"),
+        ("tune", "STORE", "--method", "vd", "--shots", "1"),
+        ("study", "shots", "STORE"),
+        ("extract", REPOSITORY / "data/quickdraw/pictures", "--model", "quickdraw-conv4"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_share_that_is_not_set_is_not_the_whole_work(deepvoro, store, tmp_path, command):
+    arguments = [store if word == "STORE" else word for word in command]
+    process = deepvoro(*arguments, "--shard", "", "--out", tmp_path / "p")
+    assert process.returncode == 2
+    assert process.stderr == "deepvoro: --shard '': is not a share; name one as I/N, with I from 0 to N - 1, as in 0/8\n"
+    assert not (tmp_path / "p").exists()
+
+
+@pytest.mark.parametrize(
+    "share, ranks, speakers",
+    [("0/2", 2, [1]), ("1/2", 2, [0]), ("0/8", 4, [1]), ("0/3", 2, [0]), ("rank/4", 4, []), ("auto", 2, [])],
+)
+def test_processes_that_all_do_one_share_are_told_once(deepvoro, store, tmp_path, share, ranks, speakers):
+    for rank in range(ranks):
+        env = {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": str(ranks)}
+        flags = ["--method", "vd", "--shard", share.replace("rank", str(rank)), "--out", tmp_path / "pieces"]
+        process = deepvoro("evaluate", store, *with_task(["--episodes", "3", *flags]), env=env)
+        assert process.returncode == 0, process.stderr
+        notes = [line for line in process.stderr.splitlines() if line.startswith("note: ")]
+        assert len(notes) == (rank in speakers)
+        assert all(f"mpirun started {ranks} processes" in note and "--shard auto or mpi" in note for note in notes)
 
 
 def test_auto_is_the_task_of_an_array_and_the_rank_of_mpirun(deepvoro, store, merge, tmp_path):
