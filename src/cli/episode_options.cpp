@@ -43,6 +43,14 @@ CLI::Validator at_most_all_threads() {
 
 }  // namespace
 
+CLI::Validator name_of_file() {
+  return {[](const std::string& text) {
+            return text == "-" ? std::string("'-' does not stand for standard output; name a file")
+                               : std::string();
+          },
+          ""};
+}
+
 EpisodePlan EpisodeOptions::resolved() const {
   EpisodePlan with_protocol = plan;
   with_protocol.protocol = protocol_named(protocol);

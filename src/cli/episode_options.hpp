@@ -8,6 +8,8 @@
 namespace deepvoro {
 
 [[nodiscard]] CLI::Validator whole_number();
+// Not "-", which many programs take for standard output.
+[[nodiscard]] CLI::Validator name_of_file();
 
 // What the commands that draw episodes have in common on the command line.
 struct EpisodeOptions {

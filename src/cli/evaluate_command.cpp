@@ -283,7 +283,7 @@ void add_evaluate_command(CLI::App& program) {
       ->capture_default_str();
   add_shard_option(*app, command->shard);
   app->add_option("--out", command->out, "with --shard: folder of the pieces of all shares");
-  app->add_option("--json", command->json, "write the result to this file");
+  app->add_option("--json", command->json, "write the result to this file")->check(name_of_file());
   app->add_option("--scores", command->scores,
                   "write the influence of every class on every query to this .npy file");
   app->callback([command] { command->run(); });

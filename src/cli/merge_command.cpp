@@ -65,6 +65,7 @@ void MergeCommand::run() const {
     throw usage_error(
         fmt::format("{}: holds pieces of '{}', and {} is not for these; give {} alone",
                     folders.front().string(), command, unwanted, wanted));
+  refuse_output_among_pieces(wanted, has_results ? json : out, folders);
   if (command == "evaluate")
     merge_results();
   else if (command == "extract")
@@ -112,7 +113,8 @@ void add_merge_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("merge", "put together what shards of a command made");
   app->footer(kMergeFooter);
   app->add_option("DIR", command->folders, "folders of pieces, as given to --out")->required();
-  app->add_option("--json", command->json, "write the results of evaluate to this file");
+  app->add_option("--json", command->json, "write the results of evaluate to this file")
+      ->check(name_of_file());
   app->add_option("--out", command->out,
                   "pool file of tune, feature store of extract, or folder of study");
   add_threads_option(*app, command->threads);

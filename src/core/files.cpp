@@ -45,6 +45,8 @@ const char* writing_advice(int error) {
     case ENOENT:
     case ENOTDIR:
       return "; does the folder exist?";
+    case EISDIR:
+      return "; name a file";
     case EACCES:
     case EPERM:
     case EROFS:

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/text.hpp"
 #include "deepvoro/core/error.hpp"
 
 namespace deepvoro {
@@ -65,11 +66,11 @@ void check_samples(const SamplePool& samples, const EpisodeShape& shape) {
   const auto smallest = std::ranges::min_element(sizes);
   if (too_small(*smallest))
     throw data_error(fmt::format(
-        "{}: class '{}' has {} samples, fewer than {} shots + {} queries; lower `shots` or "
-        "`queries`, "
-        "or make a store without it ({} of {} classes are too small)",
+        "{}: class '{}' has {}, fewer than {} + {}; lower `shots` or `queries`, or make a store "
+        "without it ({} of {} classes are too small)",
         samples.where, samples.class_names[static_cast<std::size_t>(smallest - sizes.begin())],
-        *smallest, shape.shots, shape.queries, std::ranges::count_if(sizes, too_small),
+        counted(*smallest, "sample"), counted(shape.shots, "shot"),
+        counted(shape.queries, "query", "queries"), std::ranges::count_if(sizes, too_small),
         sizes.size()));
 }
 

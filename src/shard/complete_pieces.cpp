@@ -4,12 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <system_error>
 #include <vector>
 
+#include "core/files.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/shard/share.hpp"
 #include "features/json_fields.hpp"
+#include "shard/difference_of_works.hpp"
 #include "shard/piece_folder.hpp"
 
 namespace deepvoro {
@@ -18,18 +22,21 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Sorted, so that the same folders give the same complaints.
-std::vector<fs::path> piece_files(const fs::path& folder) {
+// Pieces that are looked at twice would all be there twice.
+void refuse_folders_named_twice(std::span<const fs::path> folders) {
   std::error_code error;
-  std::vector<fs::path> files;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error))
-    if (is_piece_name(entry->path().filename().string())) files.push_back(entry->path());
-  if (error)
-    throw data_error(fmt::format("{}: cannot be read: {}", folder.string(), error.message()),
-                     ErrorCode::missing_file);
-  std::ranges::sort(files);
-  return files;
+  for (std::size_t i = 0; i < folders.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      if (folders[i].lexically_normal() / "" == folders[j].lexically_normal() / "")
+        throw usage_error(fmt::format("{} is named twice; name it once", folders[j].string()));
+      if (fs::equivalent(folders[i], folders[j], error))
+        throw usage_error(fmt::format("{} and {} are the same folder; name it once",
+                                      folders[j].string(), folders[i].string()));
+    }
+}
+
+bool are_same_bytes(const fs::path& one, const fs::path& other) {
+  return std::ranges::equal(MappedFile(one).bytes(), MappedFile(other).bytes());
 }
 
 std::size_t pieces_of(const json& work, const fs::path& file) {
@@ -61,7 +68,29 @@ std::string ranges_text(const std::vector<PieceRange>& ranges) {
                                folders.empty() ? "" : folders.front().string()));
 }
 
+bool lies_inside(const fs::path& folder, const fs::path& output) {
+  std::error_code error;
+  const fs::path outer = fs::weakly_canonical(folder, error) / "";
+  const fs::path inner = fs::weakly_canonical(output, error) / "";
+  const auto outer_names = std::prev(outer.end());  // less the empty one behind the last slash
+  return std::mismatch(outer.begin(), outer_names, inner.begin(), inner.end()).first == outer_names;
+}
+
 }  // namespace
+
+void refuse_output_among_pieces(const std::string& flag, const fs::path& output,
+                                std::span<const fs::path> folders) {
+  std::vector<fs::path> places(folders.begin(), folders.end());
+  for (const fs::path& place : {output, fs::absolute(output).parent_path()})
+    if (holds_pieces(place)) places.push_back(place);
+  for (const fs::path& place : places)
+    if (lies_inside(place, output)) {
+      const bool is_it = lies_inside(output, place);
+      throw usage_error(fmt::format("{} {}: {} a folder of pieces; write it elsewhere", flag,
+                                    output.string(),
+                                    is_it ? "is" : fmt::format("lies in {},", place.string())));
+    }
+}
 
 std::string command_of_pieces(std::span<const fs::path> folders) {
   for (const fs::path& folder : folders)
@@ -71,6 +100,7 @@ std::string command_of_pieces(std::span<const fs::path> folders) {
 }
 
 CompletePieces::CompletePieces(std::span<const fs::path> folders, std::string_view command) {
+  refuse_folders_named_twice(folders);
   for (const fs::path& folder : folders)
     for (const fs::path& file : piece_files(folder)) add(file);
   if (files_.empty()) refuse_no_pieces(folders);
@@ -80,6 +110,9 @@ CompletePieces::CompletePieces(std::span<const fs::path> folders, std::string_vi
 }
 
 void CompletePieces::add(const fs::path& file) {
+  if (!files_.empty() && number_in_name(file) >= count_)
+    throw data_error(
+        fmt::format("{}: is behind the last of {} pieces; remove it", file.string(), count_));
   const PieceFile piece(file);
   const auto& [work, number, facts] = piece.manifest();
   if (files_.empty()) {
@@ -93,8 +126,8 @@ void CompletePieces::add(const fs::path& file) {
                     file.string(), difference_of_works(work, work_)));
   if (number >= count_) piece.refuse_as_damaged();
   const auto [earlier, is_new] = files_.try_emplace(number, file);
-  if (!is_new)
-    throw data_error(fmt::format("{} and {} are both piece {}; remove one of them",
+  if (!is_new && !are_same_bytes(earlier->second, file))
+    throw data_error(fmt::format("{} and {} are both piece {}, and differ; remove one of them",
                                  earlier->second.string(), file.string(), number));
 }
 

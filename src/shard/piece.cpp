@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/json_difference.hpp"
 #include "core/json_text.hpp"
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
@@ -24,17 +23,6 @@ std::string one_line(const json& manifest) {
 }
 
 }  // namespace
-
-std::string difference_of_works(json theirs, json ours) {
-  if (theirs.is_object() && ours.is_object()) {
-    const json command = ours.value("command", json());
-    if (const json other = theirs.value("command", json()); other != command)
-      return first_difference({{"command", other}}, {{"command", command}});
-  }
-  for (json* work : {&theirs, &ours})
-    if (work->is_object()) work->erase("pieces");
-  return first_difference(theirs, ours);
-}
 
 void write_piece(const std::filesystem::path& file, const PieceManifest& manifest,
                  std::span<const std::byte> content) {

@@ -21,10 +21,6 @@ struct PieceManifest {
   nlohmann::json facts = nlohmann::json::object();
 };
 
-// The first setting in which two works differ, before all the command. How many pieces there are
-// follows from the others.
-[[nodiscard]] std::string difference_of_works(nlohmann::json theirs, nlohmann::json ours);
-
 void write_piece(const std::filesystem::path& file, const PieceManifest& manifest,
                  std::span<const std::byte> content);
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,11 @@ class PieceFolder {
 // The file of a piece, beside the others.
 [[nodiscard]] std::filesystem::path piece_path(const std::filesystem::path& folder,
                                                std::size_t number);
-[[nodiscard]] bool is_piece_name(const std::string& file_name);
+// None for a file that is not named like a piece; it is no business of those who look for pieces.
+[[nodiscard]] std::optional<std::size_t> number_in_name(const std::filesystem::path& file);
+// Those named like pieces, sorted, so that the same folder gives the same complaints.
+[[nodiscard]] std::vector<std::filesystem::path> piece_files(const std::filesystem::path& folder);
+// Not for what is no folder, or cannot be read.
+[[nodiscard]] bool holds_pieces(const std::filesystem::path& folder);
 
 }  // namespace deepvoro

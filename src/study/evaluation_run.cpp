@@ -8,6 +8,7 @@
 
 #include "classifier/episodic.hpp"
 #include "core/stopwatch.hpp"
+#include "core/text.hpp"
 #include "deepvoro/backbone/backbone.hpp"
 #include "deepvoro/core/error.hpp"
 #include "ensemble/ensemble.hpp"
@@ -56,7 +57,7 @@ Pool members_of(const Evaluation& request, const FeatureStore& store) {
   check_pool_is_of_method(pool, request.method, origin);
   if (request.size && *request.size > pool.size())
     throw usage_error(
-        fmt::format("`size` {}: {} has {} members", *request.size, origin, pool.size()));
+        fmt::format("`size` {}: {} has {}", *request.size, origin, counted(pool.size(), "member")));
   return pool;
 }
 

@@ -9,6 +9,7 @@
 #include "deepvoro/study/tuning_shards.hpp"
 #include "features/json_fields.hpp"
 #include "shard/complete_pieces.hpp"
+#include "shard/difference_of_works.hpp"
 #include "study/store_of_pieces.hpp"
 #include "study/tuning_file.hpp"
 #include "study/tuning_pieces.hpp"
@@ -30,10 +31,11 @@ TuningResult merge_tuning(std::span<const std::filesystem::path> folders,
   const Tuning request = completed(store, tuning_of(description, first.where()));
   const nlohmann::ordered_json described_again = described(request, store.sha256(threads));
   if (json(described_again) != description)
-    throw data_error(
-        fmt::format("{}: is of another store, version or tuning ({}) than is merged; run the "
-                    "shards again with another `out`",
-                    first.where(), difference_of_works(description, json(described_again))));
+    throw data_error(fmt::format(
+        "{}: is of another store, version or tuning ({}) than is merged; run the "
+        "shards again with another `out`",
+        first.where(),
+        difference_of_works({{kTuningKey, description}}, {{kTuningKey, json(described_again)}})));
   const TuningPieces numbers(request);
   if (numbers.count() != pieces.size()) work.fail("pieces", "is not as many as the tuning has");
   std::size_t stage = 0;

@@ -211,7 +211,7 @@ TEST(DrawEpisodes, NamesAClassThatIsTooSmall) {
   const auto labels = shuffled_labels({10, 5, 10});
   const EpisodeShape shape{.ways = 2, .shots = 1, .queries = 5};
   for (const Protocol protocol : {Protocol::deepvoro, Protocol::dc})
-    expect_error(ErrorKind::data, {"the store", "'class-1'", "5 samples", "1 shots", "5 queries"},
+    expect_error(ErrorKind::data, {"the store", "'class-1'", "5 samples", "1 shot", "5 queries"},
                  [&] { (void)draw(labels, names(3), shape, protocol, 1, 0); });
 }
 

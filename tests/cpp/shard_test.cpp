@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -8,6 +10,7 @@
 #include "core/json_difference.hpp"
 #include "expect_error.hpp"
 #include "shard/complete_pieces.hpp"
+#include "shard/difference_of_works.hpp"
 #include "shard/piece_folder.hpp"
 #include "study/evaluation_blocks.hpp"
 #include "study/evaluation_run.hpp"
@@ -148,6 +151,90 @@ TEST(PieceFolder, KnowsWhatIsMissing) {
   });
 }
 
+TEST(PieceFolder, LooksForAPieceThatTellsItsWork) {
+  const TemporaryFolder folder;
+  const PieceFolder pieces(folder.path(), {{"pieces", 6}, {"seed", 0}});
+  for (const std::size_t there : {0U, 2U, 5U})
+    pieces.write(there, json::object(), bytes("content"));
+  for (const std::size_t damaged : {0U, 2U})
+    std::filesystem::resize_file(piece_path(folder.path(), damaged), 10);
+  expect_error(ErrorKind::data, {"piece-000005", "seed 0, not 1"}, [&] {
+    const PieceFolder others(folder.path(), {{"pieces", 6}, {"seed", 1}});
+  });
+  EXPECT_EQ(PieceFolder(folder.path(), {{"pieces", 6}, {"seed", 0}}).missing({0, 6}),
+            (std::vector<PieceRange>{{0, 5}}));
+}
+
+TEST(PieceFolder, IsAFolder) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "file";
+  std::ofstream(file) << "text";
+  const auto make = [&](const std::filesystem::path& name) {
+    return [name] { const PieceFolder pieces(name, {{"pieces", 1}}); };
+  };
+  expect_error(ErrorKind::usage, {"file: is a file", "`out` must be a folder"}, make(file));
+  expect_error(ErrorKind::usage, {"`out` ''"}, make(""));
+  expect_error(ErrorKind::data, {"file/new: cannot be created", "does the folder exist?"},
+               make(file / "new"));
+  const std::vector<std::filesystem::path> folders{file};
+  expect_error(ErrorKind::data, {"file: is a file", "name the folder"},
+               [&] { (void)command_of_pieces(folders); });
+}
+
+TEST(PieceFolder, HoldsFilesThatAreNamedLikePieces) {
+  EXPECT_EQ(number_in_name("a/piece-000017"), 17U);
+  EXPECT_EQ(number_in_name("piece-1000000"), 1'000'000U);
+  for (const char* other : {"piece-", "piece-17", "piece-x", "piece-000017b", "piece-000017 (copy)",
+                            "piece--00017", "000017", "piece-000017.part"})
+    EXPECT_EQ(number_in_name(other), std::nullopt) << other;
+}
+
+TEST(CompletePieces, TakeAPieceOnce) {
+  const TemporaryFolder folder;
+  const json work = {{"command", "try"}, {"pieces", 2}};
+  const std::filesystem::path a = folder.path() / "a";
+  const std::filesystem::path b = folder.path() / "b";
+  for (const std::filesystem::path& half : {a, b})
+    PieceFolder(half, work).write(0, {{"seconds", 1}}, bytes("zero"));
+  PieceFolder(b, work).write(1, json::object(), bytes("one"));
+  const auto all_of = [](std::vector<std::filesystem::path> folders) {
+    return CompletePieces(folders, "try").size();
+  };
+  EXPECT_EQ(all_of({a, b}), 2U);  // copies of the same bytes
+  expect_error(ErrorKind::usage, {"/b is named twice; name it once"}, [&] {
+    all_of({b, a, b / ""});
+  });
+  std::filesystem::create_directory_symlink(b, folder.path() / "c");
+  expect_error(ErrorKind::usage, {"/b and ", "/c are the same folder"}, [&] {
+    all_of({b, folder.path() / "c"});
+  });
+  PieceFolder(a, work).write(0, {{"seconds", 2}}, bytes("zero"));
+  expect_error(ErrorKind::data,
+               {"/a/piece-000000 and ", "/b/piece-000000 are both piece 0, and differ"}, [&] {
+                 all_of({a, b});
+               });
+  std::ofstream(b / "piece-x") << "no piece";
+  EXPECT_EQ(all_of({b}), 2U);
+  std::ofstream(b / "piece-000200") << "no piece";
+  expect_error(ErrorKind::data, {"piece-000200", "behind the last of 2 pieces; remove it"},
+               [&] { all_of({b}); });
+}
+
+TEST(CompletePieces, AreNotMixedWithWhatIsMadeOfThem) {
+  const TemporaryFolder folder;
+  const std::filesystem::path pieces = folder.path() / "pieces";
+  const std::filesystem::path others = folder.path() / "others";
+  for (const std::filesystem::path& one : {pieces, others})
+    PieceFolder(one, {{"pieces", 1}}).write(0, json::object(), {});
+  const std::vector<std::filesystem::path> folders{pieces};
+  for (const auto& output :
+       {pieces, pieces / "", pieces / "a.json", pieces / "a/b", others, others / "a.json"})
+    expect_error(ErrorKind::usage, {"`out`", "a folder of pieces", "elsewhere"},
+                 [&] { refuse_output_among_pieces("`out`", output, folders); });
+  for (const char* output : {"piecesx", "a.json", "a/b"})
+    EXPECT_NO_THROW(refuse_output_among_pieces("`out`", folder.path() / output, folders));
+}
+
 TEST(CompletePieces, HaveWhatWasWritten) {
   const TemporaryFolder folder;
   const json work = {{"command", "try"}, {"pieces", 3}};
@@ -171,6 +258,59 @@ TEST(CompletePieces, HaveWhatWasWritten) {
     const auto content = piece.content();
     EXPECT_TRUE(std::ranges::equal(content, bytes(expected[i])));
   }
+}
+
+TEST(DifferenceOfWorks, SaysInWordsWhatIsOther) {
+  const auto evaluation = [](const char* method, int shots, const char* members) {
+    return json{{"method", method}, {"shots", shots}, {"alpha", 1}, {"pool_sha256", members}};
+  };
+  const json ours = {{"command", "evaluate"},
+                     {"program", {{"commit", "a"}}},
+                     {"store", "s"},
+                     {"evaluations", {evaluation("vd", 1, "p"), evaluation("dc", 1, "p")}},
+                     {"pieces", 240}};
+  const auto difference = [&](const char* pointer, const json& value) {
+    json theirs = ours;
+    theirs[json::json_pointer(pointer)] = value;
+    theirs["pieces"] = 17;
+    return difference_of_works(theirs, ours);
+  };
+  EXPECT_EQ(difference("/command", "tune"), R"(command "tune", not "evaluate")");
+  EXPECT_EQ(difference("/program/commit", "b"), "another version of the program");
+  EXPECT_EQ(difference("/store", "t"), "another store");
+  EXPECT_EQ(difference("/evaluations/1/method", "vd"), "method vd, not vd,dc");
+  EXPECT_EQ(difference("/evaluations/1/shots", 5), "shots 1,5, not 1");
+  EXPECT_EQ(difference("/evaluations/1/alpha", 2), "alpha 2, not 1");
+  EXPECT_EQ(difference("/evaluations/0/pool_sha256", "q"), "other members");
+  EXPECT_EQ(difference("/evaluations", 1), "its evaluations differ");
+}
+
+TEST(DifferenceOfWorks, OfPicturesStudiesAndTunings) {
+  const json ours = {{"command", "extract"},
+                     {"model", "m"},
+                     {"preprocessing", {{"fast_decode_side", 92}}},
+                     {"splits", {{"novel", {{"pictures", 9}, {"names_and_sizes", "n"}}}}}};
+  const auto difference = [&](const char* pointer, const json& value) {
+    json theirs = ours;
+    theirs[json::json_pointer(pointer)] = value;
+    return difference_of_works(theirs, ours);
+  };
+  EXPECT_EQ(difference("/model", "o"), "another model");
+  EXPECT_EQ(difference("/preprocessing", json::object()), "without `fast_decode`");
+  EXPECT_EQ(difference("/splits/novel/names_and_sizes", "o"),
+            "the pictures of novel have changed since");
+  EXPECT_EQ(difference("/splits/novel/pictures", 8), "of 8 pictures in novel, not 9");
+  EXPECT_EQ(difference("/splits/base", json::object()), "splits base,novel, not novel");
+  EXPECT_EQ(difference("/batch", 64), "other options");
+  EXPECT_EQ(difference_of_works({{"study", "shots"}, {"settings", 1}},
+                                {{"study", "ablation"}, {"settings", 2}}),
+            R"(study "shots", not "ablation")");
+  EXPECT_EQ(difference_of_works({{"tuning", {{"method", "vd"}, {"grid", 1}}}},
+                                {{"tuning", {{"method", "plda"}, {"grid", 2}}}}),
+            "method vd, not plda");
+  EXPECT_EQ(difference_of_works({{"tuning", {{"store", 1}, {"views", 1}}}},
+                                {{"tuning", {{"store", 2}, {"views", 2}}}}),
+            "another store");
 }
 
 TEST(FirstDifference, NamesThePathToTheInnermostKey) {

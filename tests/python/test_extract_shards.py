@@ -89,13 +89,25 @@ def test_skipped_pictures_are_those_of_one_process(deepvoro, extract, merge, dra
 def test_gaps_doubles_and_other_settings_are_refused_by_name(deepvoro, extract, merge, drawings, tmp_path):
     extract(drawings, tmp_path / "pieces", "--shard", "0/2")
     assert refused(merge("pieces"), f"35 of {PIECES} pieces are missing: 35-69")
-    for name, flags in {"batch 4, not 5": [*FLAGS[:5], "5"], "views": [*FLAGS[:3], "1", *FLAGS[4:]]}.items():
+    others = {
+        "batch 4, not 5": [*FLAGS[:5], "5"],
+        "views": [*FLAGS[:3], "1", *FLAGS[4:]],
+        "without --fast-decode": [*FLAGS, "--fast-decode"],
+        "splits base,novel, not novel": [*FLAGS, "--split", "novel"],
+    }
+    for name, flags in others.items():
         process = deepvoro("extract", drawings, *flags, "--shard", "0/2", "--out", tmp_path / "pieces")
         assert refused(process, "piece-000000", name)
     extract(drawings, tmp_path / "pieces", "--shard", "1/2")
-    shutil.copy(tmp_path / "pieces/piece-000007", tmp_path / "pieces/piece-000007b")
-    assert refused(merge("pieces"), "are both piece 7")
+    shutil.copy(tmp_path / "pieces/piece-000007", tmp_path / "pieces/piece-000070")
+    assert refused(merge("pieces"), "piece-000070", "behind the last of 70 pieces; remove it")
     assert not (tmp_path / "merged").exists()
+    (tmp_path / "pieces/piece-000070").unlink()
+    process = deepvoro("merge", tmp_path / "pieces", "--out", tmp_path / "pieces/store")
+    assert process.returncode == 2 and "a folder of pieces" in process.stderr
+    (tmp_path / "copies").mkdir()
+    shutil.copy(tmp_path / "pieces/piece-000007", tmp_path / "copies")
+    assert merge("pieces", "copies").returncode == 0
 
 
 def test_pictures_that_changed_between_shards_are_refused(deepvoro, extract, merge, drawings, tmp_path):
@@ -107,7 +119,7 @@ def test_pictures_that_changed_between_shards_are_refused(deepvoro, extract, mer
     assert len(other) < size
     larger.write_bytes(other)
     process = deepvoro("extract", pictures, *FLAGS, "--shard", "0/1", "--out", tmp_path / "pieces")
-    assert refused(process, "piece-000000", "names_and_sizes differ")
+    assert refused(process, "piece-000000", "(the pictures of base have changed since)")
     larger.write_bytes(other.ljust(size, b"\0"))  # decoders read no further than the end of the picture
     (tmp_path / "pieces/piece-000003").unlink()
     extract(pictures, tmp_path / "pieces", "--shard", "0/1")

@@ -111,9 +111,8 @@ def test_gaps_doubles_damage_and_other_settings_are_refused_by_name(shards, merg
     shards(4, "--method", "vd", which=[2])
     piece = tmp_path / "pieces/piece-000007"
     whole = piece.read_bytes()
-    (tmp_path / "pieces/piece-000007 (copy)").write_bytes(whole)
-    assert refused(merge("pieces"), "are both piece 7", "piece-000007 (copy)")
-    (tmp_path / "pieces/piece-000007 (copy)").unlink()
+    shards(1, "--method", "vd", folder="again")
+    assert refused(merge("pieces", "again"), "pieces/piece-000000 and ", "again/piece-000000 are both piece 0, and differ")
     for damaged in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), whole.replace(b'"seed":3', b'"seed":4'), b""):
         piece.write_bytes(damaged)
         assert refused(merge("pieces"), "piece-000007", "damaged")
@@ -132,7 +131,31 @@ def test_a_folder_of_other_work_is_refused(deepvoro, store, shards, tmp_path):
     )
     assert refused(process, "piece-000000", "alpha 1.0, not 2.0")
     process = deepvoro("evaluate", store, *FLAGS, "--method", "vd,plda", "--shard", "0/1", "--out", tmp_path / "pieces")
-    assert refused(process, "piece-000000", "its evaluations differ")
+    assert refused(process, "piece-000000", "method vd, not vd,plda")
+
+
+def test_other_work_is_told_by_what_people_chose(deepvoro, store, make_store, shards, tmp_path):
+    shards(1, "--method", "deepvoro", "--shots", "1,2")
+    other_store = make_store(dim=5, classes=(("base", 6), ("val", 5), ("novel", 6)), class_sizes=(9, 12))
+    member = {"view": "s84_r0_f0", "w": 1, "b": 0, "lambda": 1, "geometry": "vd"}
+    (tmp_path / "pool.json").write_text(json.dumps({"format": "deepvoro-pool", "version": 1, "members": [member]}))
+    for where, flags, words in (
+        (other_store, ["--method", "deepvoro", "--shots", "1,2"], "(another store)"),
+        (store, ["--method", "deepvoro", "--shots", "1"], "(shots 1,2, not 1)"),
+        (store, ["--method", "deepvoro", "--shots", "1,2", "--pool", tmp_path / "pool.json"], "(other members)"),
+    ):
+        process = deepvoro("evaluate", where, *with_task(flags), "--shard", "0/1", "--out", tmp_path / "pieces")
+        assert refused(process, "piece-000000", words)
+
+
+def test_a_damaged_first_piece_hides_no_other_work(deepvoro, store, shards, tmp_path):
+    shards(1, "--method", "vd")
+    os.truncate(tmp_path / "pieces/piece-000000", 50)
+    for i in range(1, 60):
+        (tmp_path / f"pieces/piece-{i:06}").unlink()
+    flags = with_task(["--method", "vd", "--seed", "4", "--shard", "0/2", "--out", tmp_path / "pieces"])
+    process = deepvoro("evaluate", store, *flags)
+    assert refused(process, "piece-000060", "seed 3, not 4")
 
 
 def test_a_share_of_other_work_is_refused_before_it_begins(deepvoro, store, shards, tmp_path):
@@ -245,6 +268,45 @@ def test_auto_refuses_every_task_of_an_array_it_cannot_count(deepvoro, store, tm
         assert process.returncode == 2
         assert reason in process.stderr
     assert not (tmp_path / "p").exists()
+
+
+def test_merge_replaces_a_result_but_writes_none_among_pieces(deepvoro, shards, merge, tmp_path):
+    shards(1, "--method", "vd")
+    (tmp_path / "merged.json").write_text("earlier")
+    assert merge("pieces").returncode == 0
+    assert json.loads((tmp_path / "merged.json").read_text())
+    before = sorted((tmp_path / "pieces").iterdir())
+    pieces = tmp_path / "pieces"
+    for output, words in ((pieces / "merged.json", f"lies in {pieces}, a folder"), (pieces, "is a folder")):
+        process = deepvoro("merge", pieces, "--json", output)
+        assert process.returncode == 2
+        assert f"--json {output}: {words} of pieces; write it elsewhere" in process.stderr
+    assert sorted((tmp_path / "pieces").iterdir()) == before
+
+
+def test_wrong_names_are_told_with_advice(deepvoro, store, shards, merge, tmp_path):
+    flags = with_task(["--method", "vd", "--episodes", "3"])
+    shards(1, *flags)
+    pieces = tmp_path / "pieces"
+    (tmp_path / "file").write_text("")
+    share = ["evaluate", store, *flags, "--shard", "0/1", "--out"]
+    for code, arguments, words in (
+        (2, [*share, tmp_path / "file"], "file: is a file; --out must be a folder"),
+        (2, [*share, ""], "--out"),
+        (3, [*share, tmp_path / "file/x"], "does the folder exist?"),
+        (2, ["merge", pieces, "--json", "-"], "'-' does not stand for standard output; name a file"),
+        (2, ["evaluate", store, *flags, "--json", "-"], "'-' does not stand for standard output; name a file"),
+        (3, ["merge", pieces, "--json", tmp_path], "Is a directory; name a file"),
+        (3, ["merge", pieces / "piece-000000", "--json", tmp_path / "x"], "is a file; name the folder"),
+        (2, ["merge", pieces, f"{pieces}/", "--json", tmp_path / "x"], f"{pieces} is named twice; name it once"),
+        (3, ["evaluate", store, "--method", "vd", "--shots", "1", "--queries", "40"], "fewer than 1 shot + 40 queries"),
+        (2, ["evaluate", store, "--method", "vd", "--scheme", "random", "--size", "4"], "method vd has 1 member\n"),
+    ):
+        process = deepvoro(*arguments)
+        assert process.returncode == code, process.stderr
+        assert words in process.stderr
+        assert len(process.stderr.splitlines()) == 1
+    assert not (tmp_path / "x").exists()
 
 
 def test_merge_says_what_it_wrote_and_which_output_it_wants(deepvoro, shards, merge, tmp_path):

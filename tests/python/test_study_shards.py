@@ -63,12 +63,20 @@ def test_gaps_and_other_settings_are_refused(deepvoro, stores, share, tmp_path):
     assert "2 pieces made, 2 were there" in share("shots", 0, 1)
     flags = [*FLAGS, "--signed", "--shard", "0/1", "--out", tmp_path / "pieces"]
     assert refused(deepvoro("study", "shots", *stores, *flags), "piece-000000", "signed false, not true")
+    other = ["study", "members", *stores, *FLAGS[:-4], "--shots", "1", "--shard", "0/1", "--out", tmp_path / "pieces"]
+    assert refused(deepvoro(*other), "piece-000000", 'study "shots", not "members"')
+    process = deepvoro("merge", tmp_path / "pieces", "--out", tmp_path / "pieces")
+    assert process.returncode == 2 and "a folder of pieces" in process.stderr
     assert not (tmp_path / "out").exists()
 
 
 def test_a_study_goes_to_a_folder(deepvoro, stores, share, tmp_path):
     share("shots", 0, 1)
     (tmp_path / "file").write_text("")
+    process = deepvoro("merge", tmp_path / "pieces", "--out", tmp_path / "file/x")
+    assert process.returncode == 3
+    assert f"{tmp_path}/file/x: the folder cannot be made: " in process.stderr
+    assert "does the folder exist?" in process.stderr
     for command in (("merge", tmp_path / "pieces"), ("study", "shots", *stores, *FLAGS)):
         process = deepvoro(*command, "--out", tmp_path / "file")
         assert process.returncode == 2

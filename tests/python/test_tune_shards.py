@@ -72,6 +72,8 @@ def test_other_settings_and_damage_are_refused(deepvoro, store, share, merge, tm
     share(0, 1, "--method", "deepvoro", *GRID)
     flags = ["--method", "deepvoro", *GRID[:2], "--biases", "0.02,0.4", "--shard", "0/1", "--out", tmp_path / "pieces"]
     assert refused(deepvoro("tune", store, *FLAGS, *flags), "piece-000000", "biases [0.02,0.5], not [0.02,0.4]")
+    flags = ["--method", "deepvoro++", *GRID, "--shard", "0/1", "--out", tmp_path / "pieces"]
+    assert refused(deepvoro("tune", store, *FLAGS, *flags), "piece-000000", "(method deepvoro, not deepvoro++)")
     piece = tmp_path / "pieces/piece-000003"
     whole = piece.read_bytes()
     for damaged in (whole[:-8], whole[:-1] + b"\x7f"):

@@ -33,4 +33,10 @@ struct ShareReport {
 [[nodiscard]] DEEPVORO_API std::string command_of_pieces(
     std::span<const std::filesystem::path> folders);
 
+// What is put together does not go among the pieces it is made of, or others: they would be taken
+// for one thing, and deleted together. `flag`: what named the output.
+DEEPVORO_API void refuse_output_among_pieces(const std::string& flag,
+                                             const std::filesystem::path& output,
+                                             std::span<const std::filesystem::path> folders);
+
 }  // namespace deepvoro

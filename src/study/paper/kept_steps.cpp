@@ -27,8 +27,9 @@ KeptSteps::KeptSteps(std::filesystem::path folder) : folder_(std::move(folder)) 
   std::error_code failed;
   std::filesystem::create_directories(folder_, failed);
   if (failed)
-    throw data_error(
-        fmt::format("{}: the folder cannot be made: {}", folder_.string(), failed.message()));
+    throw data_error(fmt::format("{}: the folder cannot be made: {}{}",
+                                 folder_.parent_path().string(), failed.message(),
+                                 writing_advice(failed.value())));
 }
 
 std::filesystem::path KeptSteps::file_of(const json& key) const {

@@ -10,6 +10,7 @@
 #include "deepvoro/core/error.hpp"
 #include "features/json_fields.hpp"
 #include "shard/complete_pieces.hpp"
+#include "shard/difference_of_works.hpp"
 #include "shard/piece_folder.hpp"
 #include "study/paper/registry.hpp"
 #include "study/paper/study_run.hpp"
