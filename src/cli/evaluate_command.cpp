@@ -14,8 +14,7 @@
 #include "deepvoro/study/seen_classes.hpp"
 #include "deepvoro/study/series.hpp"
 #include "episode_options.hpp"
-#include "estimate_text.hpp"
-#include "print_line.hpp"
+#include "evaluation_text.hpp"
 #include "progress_bar.hpp"
 #include "shard_options.hpp"
 
@@ -64,7 +63,6 @@ struct EvaluateCommand {
   void run_share(const std::vector<Evaluation>& all) const;
   void warn_of_seen_classes(const FeatureStore& features) const;
   [[nodiscard]] std::vector<Evaluation> requests() const;
-  void note_other_shots() const;
 };
 
 std::vector<Evaluation> EvaluateCommand::requests() const {
@@ -81,74 +79,6 @@ std::vector<Evaluation> EvaluateCommand::requests() const {
   return all.evaluations();
 }
 
-void print_reliability(const std::vector<EvaluationResult>& results) {
-  for (const EvaluationResult& result : results) {
-    if (!result.reliability) continue;
-    const auto& [calibration, open_set] = *result.reliability;
-    const std::string which =
-        fmt::format("{}, {}-shot", name(result.request.method), result.request.plan.shape.shots);
-    if (calibration)
-      fmt::print(
-          "{}: expected calibration error {:.2f} %, negative log-likelihood {:.4f} ± {:.4f}\n",
-          which, calibration->error_percent, calibration->negative_log_likelihood.mean,
-          calibration->negative_log_likelihood.ci95);
-    if (open_set)
-      fmt::print(
-          "{}: AUROC {} % against other classes; at the threshold {:.1f} % of the queries are "
-          "kept, "
-          "{:.1f} % of the others found\n",
-          which, with_interval(open_set->auroc_percent), open_set->kept_percent,
-          open_set->found_percent);
-  }
-}
-
-void print_row(const std::string& method, const std::string& shots, const std::string& members,
-               const std::string& accuracy, const std::string& difference) {
-  print_line(
-      fmt::format("{:<12}{:>5}  {:>7}  {:<13}  {}", method, shots, members, accuracy, difference));
-}
-
-// Within each number of shots, the methods are compared with the first.
-void print_table(const std::vector<EvaluationResult>& results) {
-  const Method baseline = results.front().request.method;
-  const bool compares = results.back().request.method != baseline;
-  print_row("method", "shots", "members", "accuracy %",
-            compares ? fmt::format("difference to {}", name(baseline)) : "");
-  const EvaluationResult* first = nullptr;
-  for (const EvaluationResult& result : results) {
-    const std::size_t shots = result.request.plan.shape.shots;
-    const bool starts = first == nullptr || first->request.plan.shape.shots != shots;
-    if (starts) first = &result;
-    print_row(name(result.request.method), fmt::to_string(shots),
-              fmt::to_string(result.member_count()), with_interval(result.accuracy),
-              starts
-                  ? ""
-                  : with_interval(
-                        paired_difference(result.episode_accuracy, first->episode_accuracy), true));
-  }
-}
-
-void print_guidance(const EvaluationResult& result) {
-  const std::string which =
-      fmt::format("{}, {}-shot", name(result.request.method), result.request.plan.shape.shots);
-  if (result.guidance)
-    fmt::print("{}: {} of {} members, chosen on val, where they reach {:.2f}\n", which,
-               result.members.size(), result.guidance->pool_size, result.guidance->val_accuracy);
-  if (result.oracle)
-    fmt::print(
-        "{}: oracle {} with {} members: size chosen on {} itself, test leakage, not a result\n",
-        which, with_interval(result.oracle->accuracy), result.oracle->size, result.request.split);
-}
-
-// What is best depends on the number of shots.
-void EvaluateCommand::note_other_shots() const {
-  if (pool.empty()) return;
-  const std::optional<std::size_t> tuned = tuned_shots(pool);
-  for (const std::size_t asked : series.shots)
-    if (tuned && *tuned != asked)
-      fmt::print(stderr, "note: {} was tuned with --shots {}, not {}\n", pool, *tuned, asked);
-}
-
 void EvaluateCommand::warn_of_seen_classes(const FeatureStore& features) const {
   if (const auto warning = warning_of_seen_classes(features, series.common.split))
     fmt::print(stderr, "deepvoro: {}\n", *warning);
@@ -163,7 +93,12 @@ void EvaluateCommand::run_share(const std::vector<Evaluation>& all) const {
   run_shard(shard, out, [&](PieceDealer& dealer, const Progress& progress) {
     const FeatureStore features(store);
     features.refuse_output_inside("--out", out);
-    if (dealer.speaks()) warn_of_seen_classes(features);
+    if (dealer.speaks()) {
+      warn_of_seen_classes(features);
+      if (!pool.empty())
+        for (const std::size_t asked : series.shots)
+          note_other_shots(pool, tuned_shots(pool), asked);
+    }
     return evaluate_share(features, all, dealer, out, progress);
   });
 }
@@ -195,15 +130,7 @@ void EvaluateCommand::run() const {
   if (scores_file) scores_file->commit();
   if (result_file) result_file->write(results);
 
-  const EpisodePlan& plan = episodes.plan;
-  fmt::print(
-      "{}, split {}: {}-way, {} queries per class, {} episodes, seed {}, protocol {}, scheme {}\n",
-      store, series.common.split, plan.shape.ways, plan.shape.queries, plan.count, plan.seed,
-      episodes.protocol, scheme);
-  print_table(results);
-  for (const EvaluationResult& result : results) print_guidance(result);
-  print_reliability(results);
-  note_other_shots();
+  print_evaluations(results, store);
 }
 
 }  // namespace

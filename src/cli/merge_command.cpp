@@ -11,21 +11,23 @@
 #include "core/text.hpp"
 #include "deepvoro/backbone/extraction_shards.hpp"
 #include "deepvoro/core/error.hpp"
+#include "deepvoro/shard/share.hpp"
 #include "deepvoro/study/evaluation_shards.hpp"
 #include "deepvoro/study/study_shards.hpp"
 #include "deepvoro/study/tuning_shards.hpp"
 #include "episode_options.hpp"
-#include "estimate_text.hpp"
+#include "evaluation_text.hpp"
 #include "print_line.hpp"
+#include "tuning_text.hpp"
 
 namespace deepvoro {
 namespace {
 
 constexpr const char* kMergeFooter = R"(
 Puts together what evaluate, tune, extract or study with --shard left in a folder, or in several from
-machines that share none. The result is that of one process, byte for byte; what a result of evaluate
-says of times, threads and the processor can differ, and the command that a study says. Pieces that are
-missing, there twice or made with other settings are refused. Results of evaluate go to --json; the
+machines that share none. The result is that of one process, byte for byte, except for the times,
+threads and processor recorded in results of evaluate, and the command recorded in a study. Pieces that
+are missing, there twice or made with other settings are refused. Results of evaluate go to --json; the
 pool of tune, the store of extract and the folder of study to --out. Feature stores are looked for
 under the paths that the shards were given, and relative paths are taken from where merge runs; pieces
 of extract need no store.
@@ -84,15 +86,14 @@ void MergeCommand::merge_results() const {
   const MergedEvaluations merged = merge_evaluations(folders, threads);
   file.write(results_json(merged.results, merged.store_path, merged.store_sha256));
   file.commit();
-  for (const EvaluationResult& result : merged.results)
-    print_line(fmt::format("{:<12}{:>5}  {}", name(result.request.method),
-                           result.request.plan.shape.shots, with_interval(result.accuracy)));
+  if (merged.warning) fmt::print(stderr, "deepvoro: {}\n", *merged.warning);
+  print_evaluations(merged.results, merged.store_path);
   print_line(fmt::format("{}: {}", json, counted(merged.results.size(), "result")));
 }
 
 void MergeCommand::merge_pool() const {
-  const TuningResult merged = merge_tuning(folders, out, threads);
-  print_line(fmt::format("{}: {}", out, counted(merged.members.size(), "member")));
+  const MergedTuning merged = merge_tuning(folders, out, threads);
+  print_tuning(merged.request, merged.result, merged.store_path, out);
 }
 
 void MergeCommand::merge_tables() const {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "progress_bar.hpp"
 #include "shard_options.hpp"
 #include "stopped_note.hpp"
+#include "tuning_text.hpp"
 
 namespace deepvoro {
 namespace {
@@ -65,42 +65,6 @@ CLI::Validator one_number_of_shots() {
           ""};
 }
 
-void print_transforms(const TuningResult& result) {
-  fmt::print("{} of {} transformations\nlambda       b   val %\n", result.top_k,
-             result.transforms.size());
-  for (std::size_t i = 0; i < result.top_k; ++i) {
-    const TriedTransform& tried = result.transforms[i];
-    fmt::print("{:>6}  {:>6}  {:>6.2f}\n", tried.transform.lambda, tried.transform.b,
-               tried.val_accuracy);
-  }
-}
-
-void print_surrogates(const TuningResult& result, const TuningGrid& grid) {
-  if (result.surrogates.empty()) return;
-  fmt::print("the best of {} beta for each R\n     R    beta   val %\n", grid.betas.size());
-  const double largest = std::ranges::max(grid.betas);
-  bool at_the_end = false;
-  for (const TriedSurrogate& tried : result.surrogates) {
-    if (!tried.is_chosen) continue;
-    fmt::print("{:>6}  {:>6}  {:>6.2f}\n", tried.surrogate.R, tried.surrogate.beta,
-               tried.val_accuracy);
-    at_the_end = at_the_end || tried.surrogate.beta == largest;
-  }
-  if (at_the_end && grid.betas.size() > 1)
-    fmt::print("note: beta {} is the largest tried; larger --betas may do better\n", largest);
-}
-
-void print_pldas(const TuningResult& result) {
-  for (const TriedPlda& tried : result.pldas)
-    if (tried.is_chosen)
-      fmt::print(
-          "the best of {} shrinkages{}\nwithin  between  kappa   val %\n{:>6}  {:>7}  {:>5}  "
-          "{:>6.2f}\n",
-          std::ranges::count(result.pldas, tried.network, &TriedPlda::network),
-          tried.network.empty() ? "" : " of " + tried.network, tried.plda.shrink_within,
-          tried.plda.shrink_between, tried.plda.kappa, tried.val_accuracy);
-}
-
 void TuneCommand::run_share(const Tuning& tuning) const {
   run_shard(shard, out, [&](PieceDealer& dealer, const Progress& progress) {
     const FeatureStore features(store);
@@ -125,8 +89,7 @@ void TuneCommand::run() const {
   if (!shard.empty()) return run_share(tuning);
   const FeatureStore features(store);
   features.refuse_output_inside("--out", out);
-  const EpisodePlan& plan = tuning.plan;
-  std::optional<ProgressBar> bar(fmt::format("tune {}, {}-shot", method, plan.shape.shots));
+  std::optional<ProgressBar> bar(fmt::format("tune {}, {}-shot", method, tuning.plan.shape.shots));
   std::optional<StoppedNote> note(companion_name(out, ".partial"));
   const TuningResult result = tune(features, tuning, out, bar->callback());
   note.reset();
@@ -135,18 +98,7 @@ void TuneCommand::run() const {
   if (result.resumed_steps > 0)
     fmt::print(stderr, "continued after {} of {} steps of an earlier run\n", result.resumed_steps,
                result.steps);
-  fmt::print(
-      "{}, split val: {}-way {}-shot, {} queries per class, {} episodes, seed {}, protocol {}\n",
-      store, plan.shape.ways, plan.shape.shots, plan.shape.queries, plan.count, plan.seed,
-      episodes.protocol);
-  print_pldas(result);
-  print_transforms(result);
-  print_surrogates(result, tuning.grid);
-  fmt::print("{}: {} {}\n", out, result.members.size(),
-             result.members.size() == 1 ? "member" : "members");
-  if (result.members.size() > 1)
-    fmt::print("next: deepvoro evaluate {} --method {} --shots {} --pool {} --scheme guided\n",
-               store, method, plan.shape.shots, out);
+  print_tuning(tuning, result, store, out);
 }
 
 }  // namespace

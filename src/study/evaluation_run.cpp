@@ -110,6 +110,7 @@ EpisodeSetting EvaluationRun::setting(const EpisodeList& some) const {
 EvaluationResult EvaluationRun::choose(const Progress& progress) {
   EvaluationResult result{.request = request_};
   result.head = head_;
+  if (request_.pool) result.pool_shots = tuned_shots(*request_.pool);
   const Stopwatch selecting;
   if (!head_) choose_members(result, progress);
   result.selection_seconds = head_ ? 0 : selecting.seconds();

@@ -81,6 +81,8 @@ Participants participants(const EvaluationResult& chosen) {
                          {"val_accuracy", chosen.guidance->val_accuracy}};
     if (!chosen.guidance->counts.empty()) first["guidance"]["counts"] = chosen.guidance->counts;
   }
+  if (chosen.pool_shots)
+    first["pool"] = {{"path", chosen.request.pool->string()}, {"shots", *chosen.pool_shots}};
   return {{{"members_sha256", sha256_hex(members_json(chosen.members))}}, std::move(first)};
 }
 

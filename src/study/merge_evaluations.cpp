@@ -8,6 +8,7 @@
 #include "core/sha256.hpp"
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/study/evaluation_shards.hpp"
+#include "deepvoro/study/seen_classes.hpp"
 #include "ensemble/pool_json.hpp"
 #include "ensemble/selection.hpp"
 #include "features/json_fields.hpp"
@@ -102,6 +103,11 @@ class EvaluationMerge {
     result_.request.threads = static_cast<unsigned>(facts.whole("threads", 1));
     members_sha256_ = facts.text("members_sha256");
     if (result_.head) return;
+    if (facts.has("pool")) {
+      const JsonFields pool = facts.object("pool");
+      result_.request.pool = pool.text("path");
+      result_.pool_shots = pool.whole("shots", 1);
+    }
     result_.members = pool_of(facts.list("members"), file.where());
     if (sha256_hex(members_json(result_.members)) != members_sha256_) file.refuse_as_damaged();
     if (chooses_on_val(result_.request.scheme))
@@ -122,8 +128,10 @@ MergedEvaluations merge_evaluations(std::span<const std::filesystem::path> folde
   const CompletePieces pieces(folders, "evaluate");
   const JsonFields work(pieces.work(), pieces.file(0).string());
   const FeatureStore store = unchanged_store(pieces, threads);
-  MergedEvaluations merged{
-      .results = {}, .store_path = store.folder().string(), .store_sha256 = work.text("store")};
+  MergedEvaluations merged{.results = {},
+                           .store_path = store.folder().string(),
+                           .store_sha256 = work.text("store"),
+                           .warning = {}};
   std::size_t first_piece = 0;
   for (const json& settings : work.list("evaluations")) {
     EvaluationMerge merge(pieces, store, settings, first_piece);
@@ -131,6 +139,8 @@ MergedEvaluations merge_evaluations(std::span<const std::filesystem::path> folde
     if (first_piece > pieces.size()) break;
     merged.results.push_back(merge.run());
   }
+  if (!merged.results.empty())
+    merged.warning = warning_of_seen_classes(store, merged.results.front().request.split);
   if (first_piece != pieces.size()) work.fail("pieces", "is not as many as the evaluations have");
   return merged;
 }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/files.hpp"
@@ -19,7 +20,7 @@ namespace deepvoro {
 
 using nlohmann::json;
 
-TuningResult merge_tuning(std::span<const std::filesystem::path> folders,
+MergedTuning merge_tuning(std::span<const std::filesystem::path> folders,
                           const std::filesystem::path& out, unsigned threads) {
   const CompletePieces pieces(folders, "tune");
   const PieceFile first = pieces.open(0);
@@ -46,7 +47,7 @@ TuningResult merge_tuning(std::span<const std::filesystem::path> folders,
   AtomicFile file(out);
   file.write(pool_file_text(result, described_again, store.folder().string()));
   file.commit();
-  return result;
+  return {request, store.folder().string(), std::move(result)};
 }
 
 }  // namespace deepvoro

@@ -270,6 +270,51 @@ def test_auto_refuses_every_task_of_an_array_it_cannot_count(deepvoro, store, tm
     assert not (tmp_path / "p").exists()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--method", "vd,deepvoro,dc", "--shots", "1,3"),
+        ("--method", "deepvoro", "--scheme", "guided", "--protocol", "dc"),
+        ("--method", "deepvoro", "--scheme", "random", "--size", "3", "--split", "val"),
+    ],
+    ids=["methods", "guided", "random"],
+)
+def test_merge_prints_what_one_process_prints(deepvoro, store, shards, merge, tmp_path, arguments):
+    flags = with_task(["--episodes", "20", *arguments])
+    one = deepvoro("evaluate", store, *flags)
+    shards(2, *flags)
+    merged = merge("pieces")
+    assert merged.returncode == 0, merged.stderr
+    *printed, last = merged.stdout.splitlines()
+    assert printed == one.stdout.splitlines()
+    assert last.startswith(f"{tmp_path}/merged.json: ")
+    assert merged.stderr == one.stderr == ""
+
+
+def test_a_pool_for_other_shots_is_noted_by_shares_and_by_merge(deepvoro, store, merge, tmp_path):
+    pool = tmp_path / "pool.json"
+    tuning = ["--method", "deepvoro", "--ways", "4", "--queries", "5", "--shots", "2", "--episodes", "20", "--top-k", "2"]
+    assert deepvoro("tune", store, *tuning, "--out", pool).returncode == 0
+    flags = with_task(["--method", "deepvoro", "--shots", "1,2,3", "--pool", pool])
+    share = deepvoro("evaluate", store, *flags, "--shard", "0/1", "--out", tmp_path / "pieces")
+    note = "".join(f"note: {pool} was tuned with --shots 2, not {shots}\n" for shots in (1, 3))
+    for process in (deepvoro("evaluate", store, *flags), share, merge("pieces")):
+        assert process.returncode == 0
+        assert process.stderr == note
+
+
+def test_a_network_that_has_seen_the_classes_is_told_by_merge(deepvoro, make_store, merge, tmp_path):
+    store = tmp_path / "imagenet"
+    shutil.copytree(make_store(dim=5), store)
+    description = json.loads((store / "store.json").read_text())
+    description["provenance"] = {"backbone": {"name": "big", "trained_on": "ImageNet"}}
+    (store / "store.json").write_text(json.dumps(description))
+    flags = ["--method", "vd", "--episodes", 3, "--shard", "0/1", "--out", tmp_path / "pieces"]
+    share = deepvoro("evaluate", store, *flags)
+    assert "was trained on ImageNet" in share.stderr
+    assert merge("pieces").stderr == share.stderr
+
+
 def test_merge_replaces_a_result_but_writes_none_among_pieces(deepvoro, shards, merge, tmp_path):
     shards(1, "--method", "vd")
     (tmp_path / "merged.json").write_text("earlier")

@@ -29,7 +29,7 @@ def merge(deepvoro, tmp_path):
 def one_process(deepvoro, store, tmp_path, *arguments):
     process = deepvoro("tune", store, *FLAGS, *arguments, "--out", tmp_path / "one.json")
     assert process.returncode == 0, process.stderr
-    return (tmp_path / "one.json").read_bytes()
+    return (tmp_path / "one.json").read_bytes(), process.stdout
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 16])
@@ -54,7 +54,9 @@ def test_any_number_of_shards_gives_the_bytes_of_one_process(deepvoro, store, sh
             assert "is done" in share(i, count, *arguments)
     process = merge()
     assert process.returncode == 0, process.stderr
-    assert (tmp_path / "merged.json").read_bytes() == one_process(deepvoro, store, tmp_path, *arguments)
+    expected, printed = one_process(deepvoro, store, tmp_path, *arguments)
+    assert (tmp_path / "merged.json").read_bytes() == expected
+    assert process.stdout == printed.replace("one.json", "merged.json")
 
 
 def test_only_what_is_missing_is_made(share, tmp_path):

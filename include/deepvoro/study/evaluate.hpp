@@ -71,6 +71,7 @@ struct EvaluationResult {
   std::optional<Guidance> guidance;
   std::optional<Oracle> oracle;
   std::optional<Reliability> reliability;  // where it was asked for
+  std::optional<std::size_t> pool_shots;   // what its pool was tuned for, where a file says so
   Answers answers;
   double selection_seconds = 0;
   double evaluation_seconds = 0;

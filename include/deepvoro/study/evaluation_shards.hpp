@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct MergedEvaluations {
   std::vector<EvaluationResult> results;
   std::string store_path;
   std::string store_sha256;
+  std::optional<std::string> warning;  // of classes that the network has seen
 };
 
 // From the pieces in some folders. What is missing, there twice or of other work is a data error.

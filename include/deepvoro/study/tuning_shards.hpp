@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
 
 #include "deepvoro/core/export.hpp"
 #include "deepvoro/core/progress.hpp"
@@ -18,9 +19,16 @@ DEEPVORO_API ShareReport tune_share(const FeatureStore& store, const Tuning& req
                                     PieceDealer& dealer, const std::filesystem::path& folder,
                                     const Progress& progress = {});
 
+// What was tuned, on which store, and what tune() gives for it.
+struct MergedTuning {
+  Tuning request;
+  std::string store_path;
+  TuningResult result;
+};
+
 // Writes the pool file that tune() writes, byte for byte, from the pieces in some folders. What is
 // missing, there twice or of other work is a data error.
-DEEPVORO_API TuningResult merge_tuning(std::span<const std::filesystem::path> folders,
+DEEPVORO_API MergedTuning merge_tuning(std::span<const std::filesystem::path> folders,
                                        const std::filesystem::path& out, unsigned threads = 1);
 
 }  // namespace deepvoro
