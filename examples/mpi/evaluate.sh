@@ -1,9 +1,11 @@
 #!/bin/bash
 # Several processes make the pieces of an evaluation together, then they are put into one result. If a process dies, the
-# same command goes on from what is there. What follows the number of processes is given to mpirun:
+# same command goes on from what is there. For other methods, shots or episodes, change the line with
+# 'deepvoro evaluate'. What follows the number of processes is given to mpirun:
 #
 #   evaluate.sh STORE PIECES RESULT.json PROCESSES [FLAG OF MPIRUN]...
 #   evaluate.sh data/quickdraw pieces result.json 8 --host node1:4,node2:4
+#   evaluate.sh data/quickdraw pieces result.json 4 --oversubscribe --allow-run-as-root
 set -euo pipefail
 if [ $# -lt 4 ]; then
   echo "usage: evaluate.sh STORE PIECES RESULT.json PROCESSES [FLAG OF MPIRUN]..." >&2

@@ -372,11 +372,36 @@ def test_a_store_that_is_not_there_is_known_from_the_pieces(deepvoro, store, mer
     assert refused(merge("pieces"), f"{tmp_path}/store", "pieces/piece-000000 was made from it")
 
 
-@pytest.mark.parametrize("script", ["slurm/submit.sh", "slurm/evaluate.sbatch", "mpi/evaluate.sh"])
+@pytest.mark.parametrize("script", ["slurm/submit.sh", "slurm/evaluate.sbatch", "slurm/tune.sbatch", "mpi/evaluate.sh"])
 def test_examples_say_how_they_are_used(script):
     process = subprocess.run(["bash", REPOSITORY / "examples" / script], capture_output=True, text=True)
     assert process.returncode == 2
     assert process.stderr.startswith("usage: ")
+
+
+def test_the_example_of_slurm_says_that_there_is_none(tmp_path):
+    for tool in ("bash", "dirname"):
+        (tmp_path / tool).symlink_to(shutil.which(tool))
+    command = [tmp_path / "bash", REPOSITORY / "examples/slurm/submit.sh", "store", "pieces", "result.json", "2"]
+    process = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True)
+    assert process.returncode == 3
+    assert process.stderr.startswith("submit.sh: there is no sbatch here")
+    assert len(process.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("script, out", [("evaluate.sbatch", "--json"), ("tune.sbatch", "--out")])
+def test_the_examples_of_slurm_can_be_merged(program, deepvoro, store, tmp_path, script, out):
+    path = f"{program.parent}:{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "STORE": str(store), "PIECES": str(tmp_path / "pieces"), "SHARES": "2"}
+    text = (REPOSITORY / "examples/slurm" / script).read_text()
+    assert "--queries" not in text
+    few = text.replace("--shots", "--ways 3 --queries 4 --episodes 9 --shots")
+    for task in ("0", "1", "0", "1"):
+        command = ["bash", "-c", few]
+        process = subprocess.run(command, env={**env, "SLURM_ARRAY_TASK_ID": task}, capture_output=True, text=True)
+        assert process.returncode == 0, process.stderr
+    process = deepvoro("merge", tmp_path / "pieces", out, tmp_path / "merged.json")
+    assert process.returncode == 0, process.stderr
 
 
 def test_killed_workers_cost_only_what_they_had_not_finished(program, deepvoro, store, merge, tmp_path):
