@@ -6,7 +6,7 @@
 namespace deepvoro {
 
 LoadedLibrary::LoadedLibrary(const char* name, const std::string& what, ErrorCode code)
-    : name_(name), handle_(::dlopen(name, RTLD_LAZY | RTLD_LOCAL)) {
+    : name_(name), code_(code), handle_(::dlopen(name, RTLD_LAZY | RTLD_LOCAL)) {
   if (handle_ != nullptr) return;
   const char* reason = ::dlerror();
   throw data_error(fmt::format("{} need {}, which cannot be loaded; install it ({})", what, name,
@@ -17,7 +17,8 @@ LoadedLibrary::LoadedLibrary(const char* name, const std::string& what, ErrorCod
 void* LoadedLibrary::address(const char* symbol) const {
   void* found = ::dlsym(handle_, symbol);
   if (found == nullptr)
-    throw data_error(fmt::format("{}: has no {}; build again with this version", name_, symbol));
+    throw data_error(fmt::format("{}: has no {}; build again with this version", name_, symbol),
+                     code_);
   return found;
 }
 

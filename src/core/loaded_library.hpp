@@ -11,7 +11,7 @@ namespace deepvoro {
 class LoadedLibrary {
  public:
   // `name`: what the loader knows it by, such as "libm.so.6". `what`: those that need it, for the
-  // error where it is missing, which has the code `code`.
+  // error where it is missing. This and all errors of what it lacks have the code `code`.
   LoadedLibrary(const char* name, const std::string& what, ErrorCode code);
 
   template <class Function>
@@ -27,6 +27,7 @@ class LoadedLibrary {
   [[nodiscard]] void* address(const char* symbol) const;
 
   const char* name_;
+  ErrorCode code_;
   void* handle_;
 };
 

@@ -26,5 +26,21 @@ TEST(LoadedLibrary, NamesWhatIsMissing) {
                [&] { (void)library.function<void()>("flutter"); });
 }
 
+// One HEIC file must not keep a project from being opened, whatever its library lacks.
+TEST(LoadedLibrary, GivesItsCodeToAllErrors) {
+  const auto code_of = [](const auto& use) {
+    try {
+      use();
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return ErrorCode::none;
+  };
+  EXPECT_EQ(code_of([] { const LoadedLibrary none("libmoth.so.1", "", ErrorCode::bad_picture); }),
+            ErrorCode::bad_picture);
+  const LoadedLibrary library("libm.so.6", "sums", ErrorCode::bad_picture);
+  EXPECT_EQ(code_of([&] { (void)library.function<void()>("flutter"); }), ErrorCode::bad_picture);
+}
+
 }  // namespace
 }  // namespace deepvoro
