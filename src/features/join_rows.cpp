@@ -37,12 +37,26 @@ struct Taken {
   }
 };
 
+void check_same_views(const FeatureStore& first, const FeatureStore& other) {
+  const std::string both =
+      fmt::format("{} and {}", first.folder().string(), other.folder().string());
+  for (const FeatureStore* store : {&first, &other})
+    for (const std::string& view : store->views())
+      if (!first.has_view(view) || !other.has_view(view))
+        throw data_error(fmt::format("{}: only {} has the view {}; extract the same views of both",
+                                     both, store->folder().string(), view));
+  const auto [here, there] = std::ranges::mismatch(first.views(), other.views());
+  if (here != first.views().end())
+    throw data_error(
+        fmt::format("{}: have the same views in another order: where one has {} the other has {}; "
+                    "extract them in the same order",
+                    both, *here, *there));
+}
+
 void check_fits(const FeatureStore& first, const FeatureStore& other) {
   const std::string both =
       fmt::format("{} and {}", first.folder().string(), other.folder().string());
-  if (first.views() != other.views())
-    throw data_error(fmt::format(
-        "{}: have different views, or in another order; extract the same views of both", both));
+  check_same_views(first, other);
   for (const std::string& view : first.views())
     if (first.dim(view) != other.dim(view))
       throw data_error(fmt::format("{}: have {} and {} dimensions in the view {}", both,

@@ -100,6 +100,15 @@ std::vector<FeatureStore::Part> parse_parts(
   return parts;
 }
 
+// Parts may be moved or deleted by people who do not know that another store needs them.
+void check_is_there(const std::filesystem::path& folder, const FeatureStore::Part& part) {
+  std::error_code unreadable;  // which is told when a file of it is read
+  if (!std::filesystem::exists(folder / part.store, unreadable) && !unreadable)
+    throw data_error(fmt::format("{}: its part {} is not there; put it back, or join again",
+                                 folder.string(), part.store.string()),
+                     ErrorCode::missing_file);
+}
+
 }  // namespace
 
 bool is_view_name(std::string_view name) {
@@ -347,6 +356,7 @@ FeatureRows FeatureStore::features(const std::string& split, const std::string& 
   std::vector<FeatureRows> rows;
   for (const Part& part : parts_)
     if (const auto count = part.rows.find(split); count != part.rows.end()) {
+      check_is_there(folder_, part);
       rows.emplace_back(files[rows.size()], count->second, dim);
       if (rows.back().element() != rows.front().element())
         throw data_error(
@@ -384,7 +394,12 @@ std::string FeatureStore::name_in_store(const std::filesystem::path& file) const
   return path.starts_with(inside) ? path.substr(inside.size()) : path;
 }
 
+void FeatureStore::check_parts_are_there() const {
+  for (const Part& part : parts_) check_is_there(folder_, part);
+}
+
 std::string FeatureStore::sha256(unsigned threads) const {
+  check_parts_are_there();
   std::vector<std::string> files{"store.json"};
   for (const auto& [split, unused] : splits_) {
     files.push_back(split + "/labels.npy");

@@ -137,4 +137,19 @@ def test_what_does_not_fit_is_refused(deepvoro, whole, joined, tmp_path):
         assert refused(deepvoro("store", "check", joined), "joined")
     (joined / "store.json").write_text(json.dumps(description))
     shutil.rmtree(tmp_path / "part1")
-    assert refused(deepvoro("evaluate", joined, "--method", "vd", *FLAGS), "part1")
+    assert refused(deepvoro("evaluate", joined, "--method", "vd", *FLAGS), "joined: its part ../part1 is not there; put it back, or join again")
+    assert refused(deepvoro("store", "check", joined), "its part ../part1 is not there")
+
+
+def test_views_that_differ_are_named(deepvoro, whole, tmp_path):
+    def refused(views, *words):
+        other = shutil.copytree(whole, tmp_path / "other", dirs_exist_ok=True)
+        description = json.loads((whole / "store.json").read_text())
+        (other / "store.json").write_text(json.dumps({**description, "views": views}))
+        process = deepvoro("store", "join", "--rows", whole, other, "--out", tmp_path / "x")
+        assert process.returncode == 3 and len(process.stderr.splitlines()) == 1 and not (tmp_path / "x").exists()
+        assert all(word in process.stderr for word in words), process.stderr
+
+    refused([VIEWS[0]], f"only {whole} has the view {VIEWS[1]}")
+    refused([*VIEWS, "s96_r0_f0"], f"only {tmp_path / 'other'} has the view s96_r0_f0")
+    refused(VIEWS[::-1], f"another order: where one has {VIEWS[0]} the other has {VIEWS[1]}")

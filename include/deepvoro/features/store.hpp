@@ -124,6 +124,7 @@ class DEEPVORO_API FeatureStore {
   [[nodiscard]] std::string sha256(unsigned threads = 1) const;
 
  private:
+  void check_parts_are_there() const;
   [[nodiscard]] std::string name_in_store(const std::filesystem::path& file) const;
   [[nodiscard]] FeatureRows mean_features(const std::string& split, const std::string& view) const;
 
