@@ -14,6 +14,11 @@ namespace deepvoro {
 [[nodiscard]] std::map<std::string, std::filesystem::path> split_collections(
     const std::filesystem::path& pictures);
 
+// Throws where `pictures` holds others besides, which would be ignored: `splits` are not all three,
+// and a folder with pictures, an archive or a picture belongs to none.
+void check_nothing_beside(const std::filesystem::path& pictures,
+                          const std::map<std::string, std::filesystem::path>& splits);
+
 // A folder that has pictures and no folders holds pictures of one class, "unlabelled".
 [[nodiscard]] PictureCollection open_collection(const std::filesystem::path& path,
                                                 ClassFolders folders);

@@ -31,7 +31,10 @@ std::map<std::string, fs::path> collections_of(const Extraction& request) {
     throw usage_error(fmt::format("'{}' is not a split; use base, val or novel", request.split));
   std::map<std::string, fs::path> splits = split_collections(request.pictures);
   if (splits.empty()) return {{request.split.empty() ? "novel" : request.split, request.pictures}};
-  if (request.split.empty()) return splits;
+  if (request.split.empty()) {
+    check_nothing_beside(request.pictures, splits);
+    return splits;
+  }
   if (!splits.contains(request.split))
     throw data_error(
         fmt::format("{}: has no split '{}'", request.pictures.string(), request.split));

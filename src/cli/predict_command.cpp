@@ -18,8 +18,9 @@ namespace deepvoro {
 namespace {
 
 constexpr const char* kPredictFooter = R"(
-QUERY is a picture, a folder or .zip of pictures, a pattern, or - for a list of these on the standard input; or a feature store; or
-a .npy, .npz, .h5 or .safetensors file of features, a row per query, views side by side or each in an array of its name.
+QUERY is a picture, a folder, .zip or .tar of pictures, a folder of .tar shards, a pattern, or - for a list of these on the
+standard input; or a feature store; or a .npy, .npz, .h5 or .safetensors file of features, a row per query, views side by side or
+each in an array of its name.
 One row per picture, as soon as it is known: file, class, nearest class, and the probability of every class. A picture that
 cannot be read, or is missing, has a row that says why, and the exit code is 3 at the end. With --reject the class of a picture
 that is far from every class is 'unknown'; --strictness high finds more of these and gives up more of the others. JSON has

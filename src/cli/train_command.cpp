@@ -132,6 +132,7 @@ void TrainCommand::run() {
   { const AtomicFile shows_early_whether_it_can_be_written(out); }
 
   const auto splits = split_collections(pictures);
+  check_nothing_beside(pictures, splits);
   if (!splits.empty() && !splits.contains("base"))
     throw data_error(fmt::format("{}: has no split base to train on", pictures));
   const fs::path base = splits.empty() ? fs::path(pictures) : splits.at("base");

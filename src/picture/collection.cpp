@@ -42,8 +42,10 @@ bool has_csv_header(std::string_view text) {
 PictureSource open_source(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    const std::vector<std::filesystem::path> shards = tar_shards_in(path);
-    return shards.empty() ? open_folder(path) : open_tar_shards(path, shards);
+    const FolderContents contents(path);
+    if (contents.shards.empty()) return open_folder(path);
+    check_holds_shards_alone(contents);
+    return open_tar_shards(contents);
   }
   const MappedFile file(path);
   const std::string_view text = text_of(file);
@@ -59,6 +61,14 @@ PictureSource open_source(const std::filesystem::path& path) {
       "class, a .tar, .tar.gz or .zip of one, a JSON file with label_names, image_names "
       "and image_labels, a CSV file with the header filename,label, or an idx file",
       path.string()));
+}
+
+PictureSource open_unlabelled_source(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) return open_unlabelled_archive(path);
+  const FolderContents contents(path);
+  return contents.has_shards_alone() ? open_unlabelled_shards(contents)
+                                     : open_unlabelled_folder(path);
 }
 
 // The bytes of one picture, for as long as this lives.
@@ -121,10 +131,7 @@ PictureCollection PictureCollection::open(const std::filesystem::path& path, Cla
 }
 
 PictureCollection PictureCollection::open_unlabelled(const std::filesystem::path& path) {
-  std::error_code ignored;
-  PictureSource source = std::filesystem::is_directory(path, ignored)
-                             ? open_unlabelled_folder(path)
-                             : open_unlabelled_archive(path);
+  PictureSource source = open_unlabelled_source(path);
   check_names(source);
   return PictureCollection(std::make_shared<const PictureSource>(std::move(source)));
 }

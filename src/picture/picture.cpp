@@ -111,14 +111,16 @@ std::vector<Picture> pictures_at(const fs::path& path) {
     throw data_error(fmt::format("{}: there is no such file or folder", path.string()),
                      ErrorCode::missing_file);
   std::vector<Picture> pictures;
-  if (fs::is_directory(path, unreadable)) {
+  const bool is_folder = fs::is_directory(path, unreadable);
+  if (is_folder && !FolderContents(path).has_shards_alone()) {
     for (PicturePlace& place : open_unlabelled_folder(path).pictures)
       pictures.push_back(picture_from_file(place.path, std::move(place.file)));
     return pictures;
   }
-  if (has_picture_name(path)) return {picture_from_file(path, path.filename().string())};
+  if (!is_folder && has_picture_name(path))
+    return {picture_from_file(path, path.filename().string())};
   try {
-    if (!is_archive(path)) return {picture_from_file(path, path.filename().string())};
+    if (!is_folder && !is_archive(path)) return {picture_from_file(path, path.filename().string())};
     const auto collection = PictureCollection::open_unlabelled(path);
     for (std::size_t i = 0; i < collection.size(); ++i) {
       pictures.push_back(picture_in(collection, i, collection.name(i)));

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "deepvoro/picture/picture.hpp"
 #include "expect_error.hpp"
 #include "picture/collection.hpp"
 #include "test_pictures.hpp"
@@ -78,11 +80,45 @@ TEST(TarShards, WhatDoesNotFitIsRefusedByName) {
   refused({{"2.png", kSample2}, {"2.cls", " \n"}}, {"b.tar", "2.png", "has no class"});
   refused({{"2.png", kSample2}, {"2.cls", "owl"}, {"2.json", R"({"class": "robin"})"}},
           {"b.tar", "2.json", "robin", "owl"});
-  refused({{"1.png", kSample2}, {"1.cls", "owl"}}, {"owl/1.png twice"});
+  refused({{"1.png", kSample2}, {"1.cls", "owl"}},
+          {"a.tar and b.tar: both have 1.png", "keys must differ"});
+  refused({{"1.png", kSample2}, {"1.cls", "robin"}},
+          {"a.tar and ", "b.tar: both have the sample '1'", "'owl' in one and 'robin'"});
   refused({{"2.png", kSample2}, {"2.cls", std::string(2'000'000, 'x')}}, {"b.tar"});
   refused({{"../2.png", kSample2}, {"2.cls", "owl"}}, {"b.tar", "../2.png"});
   write_file(folder / "b.tar", "not a tar");
   expect_error(ErrorKind::data, {"b.tar"}, [&] { (void)PictureCollection::open(folder.path()); });
+}
+
+TEST(TarShards, NothingElseMayLieBesideThem) {
+  const TemporaryFolder folder;
+  const std::string shard = tar_bytes({{"owl/1.png", kSample1}});
+  const auto refused = [&](const std::string& beside, const std::string& content,
+                           std::initializer_list<std::string_view> words) {
+    write_file(folder / "all/a.tar", shard);
+    write_file(folder / "all" / beside, content);
+    expect_error(ErrorKind::data, words, [&] { (void)PictureCollection::open(folder / "all"); });
+    std::filesystem::remove_all(folder / "all");
+  };
+  refused("robin/2.png", kSample2, {"all: holds both tar shards (a.tar) and folders (robin)"});
+  refused("2.png", kSample2, {"tar shards (a.tar) and pictures (2.png)", "move one"});
+  refused("b.tar.gz", "x", {"tar shards (a.tar) and compressed ones (b.tar.gz)"});
+  write_file(folder / "packed/a.tar.gz", "x");
+  expect_error(ErrorKind::data, {"packed: holds a.tar.gz", "must not be compressed", "gunzip"},
+               [&] { (void)PictureCollection::open(folder / "packed"); });
+  write_file(folder / "classes/owl/1.png", kSample1);
+  write_file(folder / "classes/whole.tar.gz", "x");
+  EXPECT_EQ(PictureCollection::open(folder / "classes").size(), 1U);
+}
+
+TEST(TarShards, ArePicturesWithoutClassesToo) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.tar", tar_bytes({{"1.png", kSample1}, {"1.cls", "owl"}}));
+  write_file(folder / "b.tar", tar_bytes({{"2.png", kSample2}}));
+  const std::vector<Picture> pictures = pictures_at(folder.path());
+  ASSERT_EQ(pictures.size(), 2U);
+  EXPECT_EQ(pictures[0].where, (folder / "a.tar/1.png").string());
+  EXPECT_EQ(pictures[1].read().width, 5U);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tarfile
 import time
 
 import numpy as np
@@ -216,6 +217,27 @@ def test_models_sizes_and_pictures_do_not_mix(extract, pictures, tmp_path):
         assert process.returncode == 3, process.stderr
         assert reason in process.stderr and "--out" in process.stderr
     assert files_of(tmp_path / "store") == before
+
+
+def test_pictures_beside_splits_are_not_ignored(extract, pictures, tmp_path):
+    beside = tmp_path / "beside"
+    shutil.copytree(pictures / "novel", beside / "novel")
+    shutil.copytree(pictures / "val", beside / "more")
+    (beside / "notes").mkdir()
+    (beside / "notes/read.txt").write_text("no pictures")
+    process = extract(images=beside)
+    assert process.returncode == 3 and len(process.stderr.splitlines()) == 1
+    assert "beside: holds both splits (novel) and pictures of none (more)" in process.stderr
+    assert not (tmp_path / "store").exists()
+    assert extract("--split", "novel", images=beside).returncode == 0
+    shutil.rmtree(beside / "more")
+    for name in ("novel", "shard-1"):
+        with tarfile.open(beside / f"{name}.tar", "w") as archive:
+            archive.add(pictures / "val", name)
+    process = extract(images=beside)
+    assert process.returncode == 3 and "pictures of none (shard-1.tar)" in process.stderr
+    (beside / "shard-1.tar").unlink()
+    assert extract(images=beside).returncode == 0  # with what has no pictures beside
 
 
 @pytest.mark.parametrize("provenance", [None, [], "by hand"])

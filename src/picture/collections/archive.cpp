@@ -175,6 +175,24 @@ void take_classified(PictureSource& source) {
               source);
 }
 
+PictureSource with_shards(const FolderContents& contents) {
+  PictureSource source{.origin = contents.folder};
+  for (const std::string& shard : contents.shards)
+    source.containers.emplace_back(contents.folder / shard);
+  return source;
+}
+
+// All pictures of the containers as one class.
+PictureSource unlabelled(PictureSource source) {
+  std::vector<ClassifiedPicture> found;
+  for (auto& [path, place] : ArchivesReader(source).read().pictures) {
+    place.file = joined(path, 0);
+    found.push_back({kUnlabelled, std::move(place)});
+  }
+  take_sorted(std::move(found), source);
+  return source;
+}
+
 }  // namespace
 
 PictureSource open_archive(const fs::path& file) {
@@ -184,35 +202,33 @@ PictureSource open_archive(const fs::path& file) {
   return source;
 }
 
-std::vector<fs::path> tar_shards_in(const fs::path& folder) {
-  std::vector<fs::path> shards;
-  std::error_code unreadable;
-  for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
-    if (is_passed_over(entry.path().filename().string())) continue;
-    if (entry.is_directory(unreadable)) return {};
-    if (entry.path().extension() == ".tar") shards.push_back(entry.path());
-  }
-  std::ranges::sort(shards);
-  return shards;
+void check_holds_shards_alone(const FolderContents& contents) {
+  const auto check_has_none = [&](const char* what, const std::vector<std::string>& others) {
+    if (!others.empty())
+      throw data_error(
+          fmt::format("{}: holds both tar shards ({}) and {} ({}); move one of them "
+                      "away",
+                      contents.folder.string(), some_of(contents.shards), what, some_of(others)));
+  };
+  check_has_none("folders", contents.folders);
+  check_has_none("pictures", contents.pictures);
+  check_has_none("compressed ones", contents.compressed_shards);
 }
 
-PictureSource open_tar_shards(const fs::path& folder, const std::vector<fs::path>& shards) {
-  PictureSource source{.origin = folder};
-  for (const fs::path& shard : shards) source.containers.emplace_back(shard);
+PictureSource open_tar_shards(const FolderContents& contents) {
+  PictureSource source = with_shards(contents);
   take_classified(source);
   return source;
+}
+
+PictureSource open_unlabelled_shards(const FolderContents& contents) {
+  return unlabelled(with_shards(contents));
 }
 
 PictureSource open_unlabelled_archive(const fs::path& file) {
   PictureSource source{.origin = file};
   source.containers.emplace_back(file);
-  std::vector<ClassifiedPicture> found;
-  for (auto& [path, place] : ArchivesReader(source).read().pictures) {
-    place.file = joined(path, 0);
-    found.push_back({kUnlabelled, std::move(place)});
-  }
-  take_sorted(std::move(found), source);
-  return source;
+  return unlabelled(std::move(source));
 }
 
 }  // namespace deepvoro

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
+#include "core/text.hpp"
 #include "deepvoro/core/error.hpp"
 #include "picture_source.hpp"
 
@@ -58,7 +61,36 @@ Error unreadable(const fs::filesystem_error& error) {
       fmt::format("{}: cannot be read: {}", error.path1().string(), error.code().message()));
 }
 
+bool is_compressed_shard(const fs::path& file) {
+  const std::string name = lower_case(file.filename().string());
+  constexpr std::array<std::string_view, 5> endings{".tar.gz", ".tgz", ".tar.bz2", ".tar.xz",
+                                                    ".tar.zst"};
+  return std::ranges::any_of(endings, [&](std::string_view end) { return name.ends_with(end); });
+}
+
 }  // namespace
+
+FolderContents::FolderContents(fs::path the_folder) : folder(std::move(the_folder)) {
+  std::error_code unreadable;
+  for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
+    const fs::path& path = entry.path();
+    const std::string name = path.filename().string();
+    if (is_passed_over(name)) continue;
+    if (entry.is_directory(unreadable))
+      folders.push_back(name);
+    else if (has_picture_name(path))
+      pictures.push_back(name);
+    else if (path.extension() == ".tar")
+      shards.push_back(name);
+    else if (is_compressed_shard(path))
+      compressed_shards.push_back(name);
+  }
+  for (auto* names : {&folders, &pictures, &shards, &compressed_shards}) std::ranges::sort(*names);
+}
+
+bool FolderContents::has_shards_alone() const {
+  return !shards.empty() && folders.empty() && pictures.empty() && compressed_shards.empty();
+}
 
 PictureSource open_folder(const fs::path& folder) {
   PictureSource source{.origin = folder, .folder_per_class = true};
@@ -81,6 +113,12 @@ PictureSource open_folder(const fs::path& folder) {
   } catch (const fs::filesystem_error& error) {
     throw unreadable(error);
   }
+  const FolderContents contents(folder);
+  if (found.empty() && !contents.compressed_shards.empty())
+    throw data_error(fmt::format(
+        "{}: holds {}; shards in a folder must not be compressed, decompress them (gunzip "
+        "makes .tar of .tar.gz)",
+        folder.string(), some_of(contents.compressed_shards)));
   if (found.empty())
     throw data_error(
         fmt::format("{}: has no folders with pictures in it; there must be one for each class",

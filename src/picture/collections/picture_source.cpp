@@ -1,12 +1,14 @@
 #include "picture_source.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -31,15 +33,30 @@ bool has_picture_name(const std::filesystem::path& file) {
          !is_passed_over(file.filename().string());
 }
 
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 3;
+  const auto some = std::span(names).first(std::min(most, names.size()));
+  return fmt::format("{}{}", fmt::join(some, ", "), names.size() > most ? ", ..." : "");
+}
+
 void take_sorted(std::vector<ClassifiedPicture> found, PictureSource& source) {
   const auto key = [](const ClassifiedPicture& one) {
     return std::tie(one.class_name, one.picture.file);
   };
   std::ranges::sort(found, {}, key);
   const auto twice = std::ranges::adjacent_find(found, {}, key);
-  if (twice != found.end())
+  if (twice != found.end()) {
+    const std::array containers{twice->picture.container, std::next(twice)->picture.container};
+    if (containers[0] != containers[1])
+      throw data_error(
+          fmt::format("{} and {}: both have {}; keys must differ between shards, rename one",
+                      source.containers[std::ranges::min(containers)].path().string(),
+                      source.containers[std::ranges::max(containers)].path().filename().string(),
+                      source.folder_per_class ? twice->class_name + "/" + twice->picture.file
+                                              : twice->picture.file));
     throw data_error(fmt::format("{}: holds {}/{} twice; rename one", source.origin.string(),
                                  twice->class_name, twice->picture.file));
+  }
   for (auto& [class_name, picture] : found) {
     if (source.classes.empty() || source.classes.back() != class_name)
       source.classes.push_back(class_name);
@@ -61,17 +78,8 @@ std::string last_part(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// A few of them, for a line of text.
-template <class Names>
-std::string some_of(const Names& names) {
-  constexpr std::size_t most = 3;
-  std::string text;
-  std::size_t count = 0;
-  for (const auto& name : names) {
-    if (count++ == most) break;
-    text += (text.empty() ? "" : ", ") + std::string(name);
-  }
-  return names.size() > most ? text + ", ..." : text;
+std::string some_of(const std::set<std::string>& names) {
+  return deepvoro::some_of({names.begin(), names.end()});
 }
 
 // How people call the parts of a collection, which are no classes.

@@ -44,21 +44,35 @@ class PictureSource {
   std::string named_by_path;       // a class that is, because another folder has the same name
 };
 
+// What lies in a folder directly, each sorted by name; nothing where it cannot be read.
+struct FolderContents {
+  explicit FolderContents(std::filesystem::path the_folder);
+
+  // Shards and nothing else that holds pictures.
+  [[nodiscard]] bool has_shards_alone() const;
+
+  std::filesystem::path folder;
+  std::vector<std::string> folders;
+  std::vector<std::string> pictures;
+  std::vector<std::string> shards;             // .tar
+  std::vector<std::string> compressed_shards;  // .tar.gz and others
+};
+
 [[nodiscard]] PictureSource open_folder(const std::filesystem::path& folder);
 // A .tar, .tar.gz or .zip. What is not compressed stays where it lies, so a tar may be of any size;
 // what is compressed is unpacked into memory.
 // Where members that belong together by name say the class of a picture (SampleClasses), that
 // counts, and folders do not.
 [[nodiscard]] PictureSource open_archive(const std::filesystem::path& file);
-// The .tar files of a folder without folders, as one collection; none where there are no such
-// files.
-[[nodiscard]] std::vector<std::filesystem::path> tar_shards_in(const std::filesystem::path& folder);
-[[nodiscard]] PictureSource open_tar_shards(const std::filesystem::path& folder,
-                                            const std::vector<std::filesystem::path>& shards);
-// All pictures of a folder and below it, or of an archive, as one class.
+// The .tar files of a folder, as one collection. Throws where some of a folder would be ignored: it
+// has shards and something else that holds pictures.
+void check_holds_shards_alone(const FolderContents& contents);
+[[nodiscard]] PictureSource open_tar_shards(const FolderContents& contents);
+// All pictures of a folder and below it, of an archive, or of shards, as one class.
 inline constexpr const char* kUnlabelled = "unlabelled";
 [[nodiscard]] PictureSource open_unlabelled_folder(const std::filesystem::path& folder);
 [[nodiscard]] PictureSource open_unlabelled_archive(const std::filesystem::path& file);
+[[nodiscard]] PictureSource open_unlabelled_shards(const FolderContents& contents);
 [[nodiscard]] PictureSource open_json(const std::filesystem::path& file);
 [[nodiscard]] PictureSource open_csv(const std::filesystem::path& file);
 [[nodiscard]] PictureSource open_idx(const std::filesystem::path& images_or_labels);
@@ -83,6 +97,9 @@ void check_are_classes(const PictureSource& source, ClassFolders folders);
 // Makes every folder that holds pictures a class of its own, called by its own name, or by its path
 // where two have the same name.
 void take_inner_folders(PictureSource& source);
+
+// The first few names, for a line of text.
+[[nodiscard]] std::string some_of(const std::vector<std::string>& names);
 
 // What a person may not have meant: folders within the folder of a class, pictures beside those.
 [[nodiscard]] std::vector<std::string> notes_on(const PictureSource& source);

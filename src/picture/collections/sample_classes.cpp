@@ -45,15 +45,22 @@ void SampleClasses::add(const std::string& path, std::span<const std::byte> cont
   const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
   const std::string name = path.ends_with(".cls") ? trimmed(text) : class_in_json(text);
   if (name.empty()) return;
-  const auto [earlier, is_new] = classes_.try_emplace(key_of(path), name);
-  if (!is_new && earlier->second != name)
-    throw data_error(fmt::format("{}: '{}' says class '{}', but another file of that sample '{}'",
-                                 where, path, name, earlier->second));
+  if (archives_.empty() || archives_.back() != where) archives_.push_back(where);
+  const auto [earlier, is_new] =
+      classes_.try_emplace(key_of(path), Told{name, archives_.size() - 1});
+  if (is_new || earlier->second.name == name) return;
+  if (earlier->second.archive != archives_.size() - 1)
+    throw data_error(fmt::format(
+        "{} and {}: both have the sample '{}', of class '{}' in one and '{}' in the "
+        "other; keys must differ between shards, rename one",
+        archives_[earlier->second.archive], where, earlier->first, earlier->second.name, name));
+  throw data_error(fmt::format("{}: '{}' says class '{}', but another file of that sample '{}'",
+                               where, path, name, earlier->second.name));
 }
 
 std::optional<std::string> SampleClasses::of(const std::string& picture) const {
   const auto found = classes_.find(key_of(picture));
-  return found == classes_.end() ? std::nullopt : std::optional(found->second);
+  return found == classes_.end() ? std::nullopt : std::optional(found->second.name);
 }
 
 }  // namespace deepvoro

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace deepvoro {
 
@@ -23,7 +24,12 @@ class SampleClasses {
   [[nodiscard]] std::optional<std::string> of(const std::string& picture) const;
 
  private:
-  std::map<std::string, std::string> classes_;  // by key
+  struct Told {
+    std::string name;
+    std::size_t archive;
+  };
+  std::map<std::string, Told> classes_;  // by key
+  std::vector<std::string> archives_;    // in the order in which they told something
 };
 
 }  // namespace deepvoro
