@@ -111,9 +111,10 @@ void ExtractCommand::run_whole(Backbone& backbone) const {
                request.views.size());
   fmt::print("{}: {} of {} dimensions added", request.out.string(),
              counted(result.views_made, "view"), backbone.dim());
-  if (result.pictures > 0)
-    fmt::print(", {} in {:.1f} s, {:.0f} pictures/s", counted(result.pictures, "picture"),
-               result.seconds, result.pictures_per_second);
+  if (result.views_made > 0)
+    fmt::print(", {} in {} in {:.1f} s, {:.0f} pictures/s per view",
+               counted(result.pictures / result.views_made, "picture"),
+               counted(result.views_made, "view"), result.seconds, result.pictures_per_second);
   if (!result.skipped.empty())
     fmt::print(", {} skipped", counted(result.skipped.size(), "picture"));
   fmt::print("\n");
