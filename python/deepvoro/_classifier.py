@@ -110,8 +110,8 @@ class Classifier:
         that has an `error`.
     fast_decode : bool, default False
         Decode large JPEG files at 1/2, 1/4 or 1/8 of their size, which is faster and changes features about as little as
-        saving a file once more. A classifier that is fitted so remembers it, and looks at all pictures so; to another one
-        nothing can be added so.
+        saving a file once more. A classifier fitted with it remembers it and decodes all its pictures this way; pictures
+        cannot be added this way to any other.
     threads : int, default None
         None: all. Results do not depend on it.
     trust_files : bool, default False
@@ -180,8 +180,7 @@ class Classifier:
             if store is not None:
                 if backbone is not None:
                     raise ValueError("backbone: a feature store already has features")
-                if fast_decode:
-                    raise ValueError("fast_decode: a feature store already has features")
+                _refuse_fast_decode(fast_decode)
                 return cls(_core.Classifier.fit_store(store, split or "", file, method, _threads(threads)))
             looking = _looking(backbone, device, skip_bad, fast_decode, threads)
             names = str(views) if isinstance(views, (int, str)) else ",".join(views)
@@ -228,6 +227,7 @@ class Classifier:
         """
         store = _store(pictures)
         if store is not None:
+            _refuse_fast_decode(fast_decode)
             self._fitted = self._fitted.with_store(store, class_name, split or "", _threads(threads))
             return self
         looking = _looking(backbone, device, skip_bad, fast_decode, threads)
@@ -283,6 +283,7 @@ class Classifier:
         beyond = self._threshold(strictness) if threshold is None else float(threshold)
         store = _store(pictures)
         if store is not None:
+            _refuse_fast_decode(fast_decode)
             of = split or _usual_split(store)
             found = self._fitted.predict_store(store, of, _threads(threads))
             names = _core.row_names(store, of) or [f"{of}/{row}" for row in range(len(found))]
@@ -334,6 +335,7 @@ class Classifier:
         """
         store = _store(pictures)
         if store is not None:
+            _refuse_fast_decode(fast_decode)
             return json.loads(self._fitted.test_store(store, split or "", _threads(threads)))
         looking = _looking(backbone, device, skip_bad, fast_decode, threads)
         with trusting(trust_files):
@@ -520,6 +522,11 @@ def _store(given: Any) -> Optional[FeatureStore]:
     if isinstance(given, (str, os.PathLike)) and (Path(given) / "store.json").exists():
         return FeatureStore(os.fspath(given))
     return None
+
+
+def _refuse_fast_decode(fast_decode: bool) -> None:
+    if fast_decode:
+        raise ValueError("fast_decode: a feature store already has features; leave it out")
 
 
 def _usual_split(store: FeatureStore) -> str:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "backbone/extraction_inputs.hpp"
@@ -32,15 +33,26 @@ void create_folder(const fs::path& folder) {
                                  writing_advice(error.value())));
 }
 
-// What features were made with, in words, where two stores tell it differently.
-std::string other_origin(const std::string& key, json theirs, json ours) {
-  if (key == "skipped") return "other skipped pictures";
-  if (key == "preprocessing" && theirs.is_object() && ours.is_object()) {
-    theirs.erase(kFastDecodeSide);
-    ours.erase(kFastDecodeSide);
-    if (theirs == ours) return "another `fast_decode`, or with it for other sizes of views";
-  }
-  return (key == "model" ? "another " : "other ") + key;
+// What differs in the preprocessing, in words.
+std::string other_preprocessing(const json& theirs, const json& ours) {
+  if (!theirs.is_object() || theirs.value("size_rule", json()) != ours.at("size_rule"))
+    return "with another size rule";
+  for (const char* key : {"mean", "deviation"})
+    if (theirs.value(key, json()) != ours.at(key)) return "with another pixel scale";
+  if (!ours.contains(kFastDecodeSide)) return "with `fast_decode`";
+  if (!theirs.contains(kFastDecodeSide)) return "without `fast_decode`";
+  return "with `fast_decode` for smaller views";
+}
+
+// How features of a store were made, in words, where that differs from what is asked for.
+std::optional<std::string> other_origin(const json& theirs, const json& ours) {
+  const auto differs = [&](const char* key) { return theirs.value(key, json()) != ours.at(key); };
+  if (differs("model")) return "with another model";
+  if (differs("preprocessing"))
+    return other_preprocessing(theirs.value("preprocessing", json()), ours.at("preprocessing"));
+  if (differs("skipped")) return "with other pictures skipped";
+  if (differs("pictures")) return "of other pictures";
+  return std::nullopt;
 }
 
 class Extractor {
@@ -94,24 +106,38 @@ class Extractor {
   void go_on() {
     const FeatureStore store(request_.out);
     provenance_ = parse_json(store.provenance_json());
-    if (!provenance_.is_object())
+    if (!provenance_.is_object() || !provenance_.contains("created_by"))
       throw data_error(
           fmt::format("{}: does not say what its features were made from; choose another `out`",
                       request_.out.string()));
+    const std::string where = request_.out.string();
+    if (const json& creator = provenance_.at("created_by"); creator != kExtract)
+      throw data_error(
+          fmt::format("{}: was made by '{}', and views are only added to stores that "
+                      "'{}' made; choose another `out`",
+                      where, creator.is_string() ? creator.get<std::string>() : "?", kExtract));
+    keep_side();
     const json skipped = provenance_.value("skipped", json::object());
     for (auto& [split, pictures] : inputs_.splits())
       pictures.leave_out(bad_pictures(skipped.value(split, json::array())));
-    const json here = made_from();
-    for (const auto& [key, value] : here.items())
-      if (const json there = provenance_.value(key, json()); key != "version" && there != value)
-        throw data_error(
-            fmt::format("{}: holds features made with {}; features of different origin "
-                        "cannot be mixed; choose another `out`",
-                        request_.out.string(), other_origin(key, there, value)));
+    if (const auto other = other_origin(provenance_, made_from()))
+      throw data_error(
+          fmt::format("{}: holds features made {}; features of different origin cannot be mixed; "
+                      "choose another `out`",
+                      where, *other));
     if (const std::size_t dim = store.dim(store.views().front()); dim != backbone_.dim())
       throw data_error(fmt::format("{}: holds features of {} dimensions, but the network has {}",
                                    request_.out.string(), dim, backbone_.dim()));
     views_ = store.views();
+  }
+
+  // Views that are smaller than those in the store are made of the same pixels.
+  void keep_side() {
+    const json preprocessing = provenance_.value("preprocessing", json());
+    if (!request_.fast_decode || !preprocessing.is_object()) return;
+    const json side = preprocessing.value(kFastDecodeSide, json());
+    if (side.is_number_unsigned() && side.get<std::size_t>() > inputs_.least_side())
+      inputs_.keep_side(side.get<std::size_t>());
   }
 
   [[nodiscard]] std::vector<BadPicture> bad_pictures(const json& list) const {

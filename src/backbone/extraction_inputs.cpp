@@ -17,6 +17,7 @@
 #include "deepvoro/core/error.hpp"
 #include "deepvoro/core/version.hpp"
 #include "deepvoro/features/store.hpp"
+#include "features/store_files.hpp"
 
 namespace deepvoro {
 namespace {
@@ -56,6 +57,11 @@ ExtractionInputs::ExtractionInputs(const Extraction& request, const Backbone& ba
     splits_.try_emplace(split, path, request.folders, least_side_, cache_bytes_left_);
 }
 
+void ExtractionInputs::keep_side(std::size_t side) {
+  least_side_ = side;
+  for (auto& entry : splits_) entry.second.keep_side(side);
+}
+
 void ExtractionInputs::take_usable() {
   for (auto& [split, pictures] : splits_) {
     if (request_.skip_bad) pictures.leave_out_bad(request_.threads);
@@ -75,7 +81,7 @@ json ExtractionInputs::settings() const {
                      {"mean", pixels.mean},
                      {"deviation", pixels.deviation}};
   if (request_.fast_decode) preprocessing[kFastDecodeSide] = least_side_;
-  return {{"created_by", "deepvoro extract"},
+  return {{"created_by", kExtract},
           {"version", version()},
           {"model", sha256_hex(MappedFile(request_.model).bytes())},
           {"preprocessing", std::move(preprocessing)},

@@ -13,8 +13,8 @@
 
 namespace deepvoro {
 
-// In the preprocessing that a store tells, where `fast_decode` was given: what NetworkInput says.
-inline constexpr const char* kFastDecodeSide = "fast_decode_side";
+// Who made a store, as its provenance tells.
+inline constexpr const char* kExtract = "deepvoro extract";
 
 // What an extraction is made from: the pictures of its splits, and how a network sees them. Refers
 // to both arguments.
@@ -22,8 +22,14 @@ class ExtractionInputs {
  public:
   ExtractionInputs(const Extraction& request, const Backbone& backbone);
 
+  // For decode_picture().
+  [[nodiscard]] std::size_t least_side() const { return least_side_; }
   [[nodiscard]] std::map<std::string, SplitPictures>& splits() { return splits_; }
   [[nodiscard]] const std::map<std::string, SplitPictures>& splits() const { return splits_; }
+
+  // Decodes with `fast_decode` as for larger views, which are in the store already. To be called
+  // before pictures are read.
+  void keep_side(std::size_t side);
 
   // Leaves out what the request says. A split without pictures is a data error.
   void take_usable();

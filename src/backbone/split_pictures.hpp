@@ -46,6 +46,9 @@ class SplitPictures {
   void leave_out_bad(unsigned threads);
   void leave_out(std::vector<BadPicture> bad);
 
+  // As for larger views. To be called before pictures are read.
+  void keep_side(std::size_t least_side) { least_side_ = least_side; }
+
   // Decoded pictures of rows that are done with.
   void forget(std::size_t begin, std::size_t end);
 

@@ -143,6 +143,18 @@ void check_same_origin(const FeatureStore& store, const FeatureOrigin& origin, s
         "{}: its features were made by another model than those of the classifier", where));
 }
 
+// `fast_decode` changes features a little. Stores of which nobody knows how they were made are as
+// good as any.
+void check_same_decoding(const FeatureStore& store, const FeatureOrigin& origin) {
+  if (store.model_sha256().empty() || origin.sha256.empty()) return;
+  if (store.fast_decode() != origin.fast_decode)
+    throw data_error(fmt::format(
+        "{}: its features were made {} `fast_decode`, and those of the "
+        "classifier {}; extract them again {} it",
+        store.folder().string(), store.fast_decode() ? "with" : "without",
+        origin.fast_decode ? "with" : "without", origin.fast_decode ? "with" : "without"));
+}
+
 std::shared_ptr<const BackboneStatistics> statistics_of_store(const FeatureStore& store) {
   if (auto installed = statistics_of_network(store.model_sha256())) return installed;
   if (!store.has_split("base")) return nullptr;
@@ -262,8 +274,12 @@ Classifier Classifier::fit(const FeatureStore& store, const std::string& split, 
   check_one_network(store);
   const std::string of = split.empty() ? store.usual_split() : split;
   const FitMethod meant = method_of(method, pool);
-  ClassifierOptions options{
-      store.views(), std::move(pool), {"", store.model_sha256(), "{}"}, meant};
+  ClassifierOptions options{store.views(),
+                            std::move(pool),
+                            {.sha256 = store.model_sha256(),
+                             .description_json = "{}",
+                             .fast_decode = store.fast_decode()},
+                            meant};
   if (meant == FitMethod::plda)
     options.statistics =
         std::make_shared<const BackboneStatistics>(BackboneStatistics::of({&store, 1}, Plda{}));
@@ -280,6 +296,7 @@ Classifier Classifier::with(const NamedSamples& samples, unsigned threads) const
 Classifier Classifier::with(const FeatureStore& store, const std::string& class_name,
                             const std::string& split, unsigned threads) const {
   check_same_origin(store, origin(), dim());
+  check_same_decoding(store, origin());
   const std::string of = split.empty() ? store.usual_split() : split;
   const NamedSamples samples =
       new_among(read_samples(store, of, views(), class_name), state_->support);
@@ -427,6 +444,9 @@ std::vector<Prediction> Classifier::predict_rows(const std::filesystem::path& fi
 std::vector<Prediction> Classifier::predict(const FeatureStore& store, const std::string& split,
                                             unsigned threads) const {
   check_same_origin(store, origin(), dim());
+  // As pictures: any classifier can be asked with `fast_decode`, one that was fitted with it
+  // always.
+  if (origin().fast_decode) check_same_decoding(store, origin());
   const NamedSamples samples =
       read_samples(store, split.empty() ? store.usual_split() : split, views());
   return predict(samples.rows(), threads);

@@ -27,7 +27,7 @@ PICTURE is a file, a folder, a pattern, or - for a list on the standard input; o
 
 A picture goes by its file name; one in a folder by its path below that. Adding the same picture again changes nothing. Where the
 class has another one of that name, nothing is added: rename the new one, or remove the old one first. If the classifier was fitted
-with --fast-decode, pictures are decoded so here too, and otherwise the flag is refused.
+with --fast-decode, new pictures are decoded the same way; otherwise the flag is refused.
 
 Examples:
   deepvoro add birds.dv kingfisher pictures/kingfisher
@@ -75,6 +75,7 @@ struct AddCommand {
 };
 
 Classifier AddCommand::with_store(const Classifier& fitted) const {
+  refuse_fast_decode_of_features(flags.looking.fast_decode);
   const FeatureStore store{pictures.front()};
   const std::string split = flags.split.empty() ? store.usual_split() : flags.split;
   check_has_class(fmt::format("{}, split {}", store.folder().string(), split),

@@ -51,6 +51,11 @@ void add_fast_decode_flag(CLI::App& app, bool& fast_decode) {
                "changes features about as little as saving a file once more");
 }
 
+void refuse_fast_decode_of_features(bool fast_decode, const char* what) {
+  if (fast_decode)
+    throw usage_error(fmt::format("--fast-decode: {} already has features; leave it out", what));
+}
+
 void PictureFlags::add_network_to(CLI::App& app, const std::string& backbone_help) {
   app.add_option("--backbone", looking.backbone, backbone_help);
   app.add_option("--device", looking.device,

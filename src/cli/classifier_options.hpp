@@ -32,6 +32,9 @@ struct PictureFlags {
 
 void add_fast_decode_flag(CLI::App& app, bool& fast_decode);
 
+// A usage error where it is given for features, of which nothing is decoded.
+void refuse_fast_decode_of_features(bool fast_decode, const char* what = "a feature store");
+
 // Whether a path is a feature store.
 [[nodiscard]] bool is_store(const std::string& path);
 

@@ -54,8 +54,7 @@ Classifier FitCommand::of_store() const {
   store.refuse_output_inside("--out", out);
   if (!flags.looking.backbone.empty())
     throw usage_error("--backbone: a feature store already has features");
-  if (flags.looking.fast_decode)
-    throw usage_error("--fast-decode: a feature store already has features");
+  refuse_fast_decode_of_features(flags.looking.fast_decode);
   return Classifier::fit(store, flags.split, fit.pool, flags.looking.threads, fit.method);
 }
 

@@ -136,10 +136,14 @@ void PredictCommand::answer_rows(const Classifier& fitted, AnswerRows& rows) con
 void PredictCommand::run() {
   check();
   const Classifier fitted = load_classifier("predict", classifier, queries);
+  const bool of_store = queries.size() == 1 && is_store(queries.front());
+  const bool of_rows = queries.size() == 1 && !of_store && is_feature_file(queries.front());
+  if (of_store) refuse_fast_decode_of_features(flags.looking.fast_decode);
+  if (of_rows) refuse_fast_decode_of_features(flags.looking.fast_decode, "a file of features");
   AnswerRows rows(fitted, form_for(fitted));
-  if (queries.size() == 1 && is_store(queries.front()))
+  if (of_store)
     answer_store(fitted, rows);
-  else if (queries.size() == 1 && is_feature_file(queries.front()))
+  else if (of_rows)
     answer_rows(fitted, rows);
   else
     answer_pictures(fitted, rows);

@@ -108,6 +108,7 @@ void print(const ClassifierTest& test) {
 ClassifierTest TestCommand::tested(const Classifier& fitted) const {
   refuse_feature_file(pictures);
   if (is_store(pictures)) {
+    refuse_fast_decode_of_features(flags.looking.fast_decode);
     const FeatureStore store{pictures};
     const std::string split = flags.split.empty() ? store.usual_split() : flags.split;
     if (const auto note = note_on_strangers(fitted, store.split(split).classes))

@@ -65,6 +65,9 @@ void check_fits(const FeatureStore& first, const FeatureStore& other) {
   const std::string other_model = other.model_sha256();
   if (!model.empty() && !other_model.empty() && model != other_model)
     throw data_error(fmt::format("{}: were made with different models", both));
+  if (!model.empty() && !other_model.empty() && first.fast_decode() != other.fast_decode())
+    throw data_error(fmt::format("{}: only {} was made with `fast_decode`; extract both alike",
+                                 both, (first.fast_decode() ? first : other).folder().string()));
 }
 
 // As seen from the new store, so that all can be moved together.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -15,6 +16,7 @@
 #include "deepvoro/core/parallel.hpp"
 #include "features/npy.hpp"
 #include "features/row_reader.hpp"
+#include "features/store_files.hpp"
 #include "formats/half.hpp"
 
 namespace deepvoro {
@@ -107,6 +109,17 @@ void check_is_there(const std::filesystem::path& folder, const FeatureStore::Par
     throw data_error(fmt::format("{}: its part {} is not there; put it back, or join again",
                                  folder.string(), part.store.string()),
                      ErrorCode::missing_file);
+}
+
+// Of what a store tells of itself, and of those that it was joined from.
+bool says_fast_decode(const json& provenance) {
+  if (!provenance.is_object()) return false;
+  const json preprocessing = provenance.value("preprocessing", json());
+  if (preprocessing.is_object() && preprocessing.contains(kFastDecodeSide)) return true;
+  return std::ranges::any_of(std::array{"parts", "networks"}, [&](const char* key) {
+    const json inner = provenance.value(key, json());
+    return inner.is_structured() && std::any_of(inner.begin(), inner.end(), says_fast_decode);
+  });
 }
 
 }  // namespace
@@ -313,6 +326,10 @@ std::string FeatureStore::model_sha256() const {
   const json provenance = parse_json(provenance_json_);
   const json model = provenance.is_object() ? provenance.value("model", json()) : json();
   return model.is_string() ? model.get<std::string>() : std::string();
+}
+
+bool FeatureStore::fast_decode() const {
+  return says_fast_decode(parse_json(provenance_json_));
 }
 
 std::vector<std::size_t> FeatureStore::labels(const std::string& split) const {

@@ -13,6 +13,10 @@
 
 namespace deepvoro {
 
+// In the preprocessing that the provenance tells, where pictures were decoded at a fraction of
+// their size: the side down to which they were.
+inline constexpr const char* kFastDecodeSide = "fast_decode_side";
+
 struct StoreDescription {
   std::size_t dim = 0;                      // of all views
   std::map<std::string, std::size_t> dims;  // by network, where views name theirs

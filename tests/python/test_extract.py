@@ -212,7 +212,7 @@ def test_models_sizes_and_pictures_do_not_mix(extract, pictures, tmp_path):
     before = files_of(tmp_path / "store")
     for process, reason in [
         (extract(model_file=other), "another model"),
-        (extract("--size-rule", "paper", views="s94_r0_f0"), "other preprocessing"),
+        (extract("--size-rule", "paper", views="s94_r0_f0"), "another size rule"),
         (extract(images=changed), "other pictures"),
         (extract("--split", "novel"), "other pictures"),
     ]:
@@ -242,7 +242,7 @@ def test_pictures_beside_splits_are_not_ignored(extract, pictures, tmp_path):
     assert extract(images=beside).returncode == 0  # with what has no pictures beside
 
 
-@pytest.mark.parametrize("provenance", [None, [], "by hand"])
+@pytest.mark.parametrize("provenance", [None, {}, [], "by hand"])
 def test_a_store_of_unknown_origin_is_not_added_to(extract, tmp_path, provenance):
     assert extract(views="s32_r0_f0").returncode == 0
     description = tmp_path / "store/store.json"

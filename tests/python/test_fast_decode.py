@@ -128,8 +128,45 @@ def test_a_damaged_picture_is_told_as_ever(deepvoro, fit, large, tmp_path):
 
 def test_a_store_has_features_already(deepvoro, extract, tmp_path):
     assert extract("store").returncode == 0
-    process = deepvoro("fit", tmp_path / "store", "--out", tmp_path / "a.dv", "--fast-decode")
-    assert_one_line(process, 2, "--fast-decode", "already has features")
+    assert deepvoro("fit", tmp_path / "store", "--out", tmp_path / "usual.dv").returncode == 0
+    before = (tmp_path / "usual.dv").read_bytes()
+    for command, *words in (("fit", tmp_path / "store", "--out", tmp_path / "a.dv"), ("predict", tmp_path / "usual.dv", tmp_path / "store"),
+                            ("add", tmp_path / "usual.dv", "ant", tmp_path / "store"), ("test", tmp_path / "usual.dv", tmp_path / "store"),
+                            ("predict", tmp_path / "usual.dv", tmp_path / "store/novel/s32_r0_f0.npy")):
+        process = deepvoro(command, *words, "--fast-decode")
+        assert_one_line(process, 2, "--fast-decode", "already has features")
+        assert not process.stdout
+    assert (tmp_path / "usual.dv").read_bytes() == before and not (tmp_path / "a.dv").exists()
+
+
+def test_a_classifier_of_a_store_remembers_it_too(deepvoro, extract, fit, large, model, tmp_path):  # noqa: F811
+    assert extract("usual").returncode == 0 and extract("fast", "--fast-decode").returncode == 0
+    for name in ("usual", "fast"):
+        assert deepvoro("fit", tmp_path / name, "--out", tmp_path / f"{name}.dv").returncode == 0
+        assert rows_of(deepvoro("info", tmp_path / f"{name}.dv", "--json"))["fast_decode"] is (name == "fast")
+    asked = [rows_of(deepvoro("predict", tmp_path / "fast.dv", large / "query", "--backbone", model, "--json", *flags)) for flags in ((), ("--fast-decode",))]
+    assert asked[0] == asked[1]
+    before = files_of(tmp_path)
+    for process, *words in ((deepvoro("add", tmp_path / "usual.dv", "ant", tmp_path / "fast"), "fast: its features were made with --fast-decode"),
+                            (deepvoro("add", tmp_path / "fast.dv", "ant", tmp_path / "usual"), "usual: its features were made without --fast-decode"),
+                            (deepvoro("predict", tmp_path / "fast.dv", tmp_path / "usual"), "without --fast-decode", "extract them again with it"),
+                            (deepvoro("test", tmp_path / "fast.dv", tmp_path / "usual"), "without --fast-decode"),
+                            (deepvoro("store", "join", "--rows", tmp_path / "usual", tmp_path / "fast", "--out", tmp_path / "both"), "only", "fast was made with --fast-decode")):
+        assert_one_line(process, 3, *words)
+    assert files_of(tmp_path) == before
+    # As with pictures, any classifier can be asked with it, and this one alone without.
+    for name, store in (("usual", "usual"), ("usual", "fast"), ("fast", "fast")):
+        assert deepvoro("predict", tmp_path / f"{name}.dv", tmp_path / store).returncode == 0
+
+
+def test_joined_stores_remember_it(deepvoro, extract, model, large, tmp_path):  # noqa: F811
+    for name in ("support", "query"):
+        flags = ("--model", model, "--views", "s32_r0_f0", "--fast-decode", "--out", tmp_path / name)
+        assert deepvoro("extract", large / name, *flags).returncode == 0
+    assert deepvoro("store", "join", "--rows", tmp_path / "support", tmp_path / "query", "--out", tmp_path / "both").returncode == 0
+    assert deepvoro("fit", tmp_path / "both", "--out", tmp_path / "both.dv").returncode == 0
+    assert rows_of(deepvoro("info", tmp_path / "both.dv", "--json"))["fast_decode"] is True
+    assert_one_line(extract("both", "--fast-decode"), 3, "was made by 'deepvoro store join'", "--out")
 
 
 def test_a_store_remembers_it_and_is_not_mixed(extract, tmp_path):
@@ -140,11 +177,12 @@ def test_a_store_remembers_it_and_is_not_mixed(extract, tmp_path):
     usual, fast = (np.load(tmp_path / name / "novel/s32_r0_f0.npy").astype(float) for name in told)
     assert 0 < change(fast, usual) < 0.03
     for name, flags in (("usual", ("--fast-decode",)), ("fast", ())):
-        assert_one_line(extract(name, *flags), 3, "another --fast-decode", "--out")
+        assert_one_line(extract(name, *flags), 3, f"made {'without' if flags else 'with'} --fast-decode", "--out")
     # Of larger views more pixels are left, and so would be for those that are there.
-    assert_one_line(extract("fast", "--fast-decode", views="s32_r0_f0,s40_r0_f0"), 3, "other sizes of views", "--out")
-    assert extract("fast", "--fast-decode", views="s32_r0_f0,s30_r0_f0").returncode == 0
-    assert extract("at_once", "--fast-decode", views="s32_r0_f0,s30_r0_f0").returncode == 0
+    assert_one_line(extract("fast", "--fast-decode", views="s32_r0_f0,s40_r0_f0"), 3, "--fast-decode for smaller views", "--out")
+    for views in ("s32_r0_f0", "s30_r0_f0", "s32_r0_f0,s28_r0_f0"):  # the largest need not be named again
+        assert extract("fast", "--fast-decode", views=views).returncode == 0
+    assert extract("at_once", "--fast-decode", views="s32_r0_f0,s30_r0_f0,s28_r0_f0").returncode == 0
     assert files_of(tmp_path / "fast") == files_of(tmp_path / "at_once")
 
 

@@ -353,6 +353,9 @@ def test_feature_stores_are_taken_too(program_of, file, pictures, model, tmp_pat
     assert (tmp_path / "mine.dv").read_bytes() == wanted.read_bytes()
     with pytest.raises(ValueError, match="already has features"):
         deepvoro.Classifier.fit(tmp_path / "store", backbone=model)
+    for use in (deepvoro.Classifier.fit, classifier.predict, classifier.test, lambda store, **options: classifier.add("bee", store, **options)):
+        with pytest.raises(ValueError, match="fast_decode: a feature store already has features"):
+            use(tmp_path / "store", fast_decode=True)
     with pytest.raises(ValueError, match="backbone"):
         classifier.predict(queries(pictures)[0])
     assert classifier.predict(queries(pictures)[0], backbone=model)[0].label == "ant"

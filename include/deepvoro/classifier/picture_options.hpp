@@ -49,8 +49,8 @@ struct PictureOptions {
   std::string backbone = {};
   std::string device = "cpu";  // or "cuda", which is faster and rounds features otherwise
   bool skip_bad = false;       // leave out pictures that cannot be read
-  // Decode large JPEG files at a fraction of their size (Embedder::least_side()). A classifier that
-  // is fitted so remembers it, and looks at all pictures so.
+  // Decode large JPEG files at a fraction of their size (Embedder::least_side()). A classifier
+  // fitted with it remembers it and decodes all its pictures this way.
   bool fast_decode = false;
   unsigned threads = available_threads();
   PictureEvents events = {};

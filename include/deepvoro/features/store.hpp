@@ -100,6 +100,9 @@ class DEEPVORO_API FeatureStore {
   [[nodiscard]] std::string usual_split() const;
   // SHA-256 of the model that made the features; empty where the store does not say.
   [[nodiscard]] std::string model_sha256() const;
+  // Whether the store, or one that it was joined from, says that pictures were decoded at a
+  // fraction of their size (Extraction::fast_decode).
+  [[nodiscard]] bool fast_decode() const;
 
   // Class index of each sample of a split.
   [[nodiscard]] std::vector<std::size_t> labels(const std::string& split) const;
