@@ -195,7 +195,7 @@ def test_skipping_bad_pictures_changes_nothing_else(extract, tmp_path):
 def test_shards_are_of_one_kind_and_give_the_bytes_of_one_process(deepvoro, extract, tmp_path):
     assert extract("store", "--fast-decode").returncode == 0
     assert extract("pieces", "--fast-decode", "--shard", "0/2").returncode == 0
-    assert_one_line(extract("pieces", "--shard", "1/2"), 3, "other work", "preprocessing")
+    assert_one_line(extract("pieces", "--shard", "1/2"), 3, "other work", "(with --fast-decode)")
     assert extract("other", "--shard", "1/2").returncode == 0
     assert_one_line(deepvoro("merge", tmp_path / "pieces", tmp_path / "other", "--out", tmp_path / "merged"), 3, "other work")
     assert extract("pieces", "--fast-decode", "--shard", "1/2").returncode == 0

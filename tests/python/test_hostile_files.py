@@ -125,10 +125,12 @@ class TestGrowth:
         line = {"format": "deepvoro-piece", "version": 1, "work": {"command": "evaluate", "pieces": 10**8}, "piece": 0, "facts": {}, "bytes": 0,
                 "sha256": hashlib.sha256(b"").hexdigest()}
         line["manifest_sha256"] = hashlib.sha256(text(line).encode()).hexdigest()
-        (tmp_path / "piece-000000").write_text(text(line) + "\n")
+        pieces = tmp_path / "pieces"
+        pieces.mkdir()
+        (pieces / "piece-000000").write_text(text(line) + "\n")
         limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))  # noqa: E731
-        process = subprocess.run([program, "merge", tmp_path, "--json", tmp_path / "result.json"], capture_output=True, text=True, preexec_fn=limit)
-        assert_refused(process, tmp_path, "99999999 of 100000000 pieces are missing")
+        process = subprocess.run([program, "merge", pieces, "--json", tmp_path / "result.json"], capture_output=True, text=True, preexec_fn=limit)
+        assert_refused(process, pieces, "99999999 of 100000000 pieces are missing")
 
 
 def test_names_that_command_a_terminal(program, tmp_path):
