@@ -27,7 +27,7 @@ constexpr const char* kMergeFooter = R"(
 Puts together what evaluate, tune, extract or study with --shard left in a folder, or in several from
 machines that share none. The result is that of one process, byte for byte, except for the times,
 threads and processor recorded in results of evaluate, and the command recorded in a study. Pieces that
-are missing, there twice or made with other settings are refused. Results of evaluate go to --json; the
+are missing, made twice or made with other settings are refused. Results of evaluate go to --json; the
 pool of tune, the store of extract and the folder of study to --out. Feature stores are looked for
 under the paths that the shards were given, and relative paths are taken from where merge runs; pieces
 of extract need no store.
