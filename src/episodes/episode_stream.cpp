@@ -87,6 +87,7 @@ const EpisodeShape& checked(const SamplePool& samples, const EpisodeShape& shape
 EpisodeStream::EpisodeStream(const SamplePool& samples, const EpisodeShape& shape,
                              Protocol protocol, std::size_t count, std::uint32_t seed)
     : protocol_(protocol),
+      most_(count),
       random_(seed),
       episodes_(checked(samples, shape, count)),
       chosen_(shape.ways),
@@ -98,6 +99,7 @@ EpisodeStream::EpisodeStream(const SamplePool& samples, const EpisodeShape& shap
 const EpisodeList& EpisodeStream::at_least(std::size_t count) & {
   if (drawn() == 0) episodes_.reserve(count);
   while (drawn() < count) draw_one();
+  if (drawn() == most_) classes_ = {};  // as long as the split, and the stream may stay for long
   return episodes_;
 }
 

@@ -32,6 +32,7 @@ class EpisodeStream {
   void draw_way(std::size_t way, std::size_t rows);
 
   Protocol protocol_;
+  std::size_t most_;
   std::vector<std::vector<SampleIndex>> classes_;  // rows of each
   LegacyRandom random_;
   EpisodeList episodes_;
