@@ -172,7 +172,8 @@ void AtomicFile::commit(Durability durability) {
   if (to_disk) {
     if (::fsync(file_.number()) != 0) fail("written");
   } else {
-    // File systems of a network say only now that there is no room. The lock stays with the other.
+    // Network file systems report a full disk when a file is closed. Closing a duplicate keeps the
+    // lock.
     Descriptor same(::fcntl(file_.number(), F_DUPFD_CLOEXEC, 0));
     if (!same || !same.close()) fail("written");
   }

@@ -99,7 +99,7 @@ EpisodeStream::EpisodeStream(const SamplePool& samples, const EpisodeShape& shap
 const EpisodeList& EpisodeStream::at_least(std::size_t count) & {
   if (drawn() == 0) episodes_.reserve(count);
   while (drawn() < count) draw_one();
-  if (drawn() == most_) classes_ = {};  // as long as the split, and the stream may stay for long
+  if (drawn() == most_) classes_ = {};  // they take memory for each row, and are not needed again
   return episodes_;
 }
 
